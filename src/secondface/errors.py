@@ -1,0 +1,348 @@
+"""Every error that secondface raises on purpose, as one tree.
+
+SecondfaceError                       code, fault, retryable, remedy
+├── BadRequest                        fault "caller": nothing was run, nothing is charged
+│   ├── InvalidPipeline, UnknownStep, InvalidOption, InvalidSetting
+│   ├── TooManySources, MappingUnresolved
+│   └── OutputNotWritable, OutputExists, OutputFormatUnsupported
+├── BadMedia                          fault "caller": a file is not what it claims to be
+│   ├── FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge, MediaEmpty
+├── FaceProblem                       fault "caller": the pixels do not hold what was asked for
+│   ├── NoFaceInSource, NoFaceInTarget, ReferenceFaceNotFound
+├── Cancelled                         fault "caller": the caller stopped the run
+└── ProviderFault                     fault "provider": ours; never charged
+    ├── ModelMissing, ModelCorrupt, ModelFailed, DeviceUnavailable
+    ├── MarkMissing                   an output could not be marked, so it is not handed out
+    └── EncodeFailed, DiskFull, InternalFault
+
+The first line of a class's docstring is its default message, the rest is the remedy. Arguments are attributes.
+A code is stable and never reused. This module knows nothing of HTTP, exit codes or languages.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import ClassVar, Literal
+
+Fault = Literal["caller", "provider"]
+
+
+class SecondfaceError(Exception):
+    """Something went wrong in secondface.
+
+    Look at `code` and `remedy`; `secondface doctor` shows what this machine can run.
+    """
+
+    code: ClassVar[str] = "secondface_error"
+    fault: ClassVar[Fault] = "provider"
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, detail: str = "", **facts: object) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.facts: dict[str, object] = dict(facts)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.detail, self.facts))
+
+    def __str__(self) -> str:
+        return f"{self.title()} {self.detail}".strip() if self.detail else self.title()
+
+    @classmethod
+    def title(cls) -> str:
+        """The one-line message of this class of error."""
+        return _docstring_parts(cls)[0]
+
+    @property
+    def remedy(self) -> str:
+        """What the caller or the operator can do about it."""
+        return _docstring_parts(type(self))[1]
+
+
+def _docstring_parts(cls: type[SecondfaceError]) -> tuple[str, str]:
+    lines = inspect.cleandoc(cls.__doc__ or cls.__name__).split("\n")
+    return lines[0].strip(), " ".join(line.strip() for line in lines[1:] if line.strip())
+
+
+def _rebuild(cls: type[SecondfaceError], detail: str, facts: dict[str, object]) -> SecondfaceError:
+    return cls(detail, **facts)
+
+
+class BadRequest(SecondfaceError):
+    """The request cannot be run as it stands.
+
+    Correct the option named in the message and send it again.
+    """
+
+    code = "bad_request"
+    fault = "caller"
+
+
+class InvalidPipeline(BadRequest):
+    """The pipeline is not valid.
+
+    `secondface steps` lists the steps and their parameters.
+    """
+
+    code = "invalid_pipeline"
+
+
+class UnknownStep(InvalidPipeline):
+    """There is no step of that name.
+
+    `secondface steps` lists the steps and their parameters.
+    """
+
+    code = "unknown_step"
+
+
+class InvalidOption(BadRequest):
+    """An option has a value that it cannot take.
+
+    `secondface run --help` explains each option with examples.
+    """
+
+    code = "invalid_option"
+
+
+class InvalidSetting(BadRequest):
+    """A setting has a value that it cannot take.
+
+    `secondface config show` prints each setting, where its value came from, and what it means.
+    """
+
+    code = "invalid_setting"
+
+
+class TooManySources(BadRequest):
+    """There are more source people than faces chosen in the target.
+
+    Use one source, or say who gets which face with --map SOURCE=INDEX or --map SOURCE=REFERENCE_IMAGE.
+    Several pictures of one person belong together: --same-person combines them.
+    """
+
+    code = "too_many_sources"
+
+
+class MappingUnresolved(BadRequest):
+    """A --map entry names a source or a face that does not exist.
+
+    Write SOURCE=INDEX (faces count from 0, left to right) or SOURCE=REFERENCE_IMAGE, with SOURCE one of the -s files.
+    """
+
+    code = "mapping_unresolved"
+
+
+class OutputNotWritable(BadRequest):
+    """The output cannot be written there.
+
+    Choose a folder that exists and that you may write to.
+    """
+
+    code = "output_not_writable"
+
+
+class OutputExists(BadRequest):
+    """The output is one of the inputs.
+
+    Choose another name for the output.
+    """
+
+    code = "output_exists"
+
+
+class OutputFormatUnsupported(BadRequest):
+    """The output format cannot hold this result.
+
+    For pictures use .png, .jpg, .webp, .avif or .tiff; for video .mp4, .mov, .mkv or .webm.
+    """
+
+    code = "output_format_unsupported"
+
+
+class BadMedia(SecondfaceError):
+    """A media file cannot be used.
+
+    Check that the file plays in an ordinary player, or export it again as MP4, JPEG or PNG.
+    """
+
+    code = "bad_media"
+    fault = "caller"
+
+
+class FileUnreadable(BadMedia):
+    """A file cannot be read.
+
+    Check the path and its permissions.
+    """
+
+    code = "file_unreadable"
+
+
+class MediaUnsupported(BadMedia):
+    """This kind of file is not supported.
+
+    Pictures: JPEG, PNG, WebP, AVIF, HEIC, TIFF, GIF, BMP. Video: MP4, MOV, MKV, WebM and most that FFmpeg decodes.
+    """
+
+    code = "media_unsupported"
+
+
+class MediaCorrupt(BadMedia):
+    """The file is damaged or is not what its header says.
+
+    Export it again from the program that made it.
+    """
+
+    code = "media_corrupt"
+
+
+class MediaTooLarge(BadMedia):
+    """The picture or video is larger than the limit.
+
+    Make it smaller, or raise the limit in the settings (`secondface config show`).
+    """
+
+    code = "media_too_large"
+
+
+class MediaEmpty(BadMedia):
+    """The file holds no picture and no video frame.
+
+    Check that the right file was given.
+    """
+
+    code = "media_empty"
+
+
+class FaceProblem(SecondfaceError):
+    """The pictures do not hold the faces that were asked for.
+
+    Use a picture in which the face is larger, sharper or turned more towards the camera.
+    """
+
+    code = "face_problem"
+    fault = "caller"
+
+
+class NoFaceInSource(FaceProblem):
+    """No face was found in a source picture.
+
+    Use a picture with one clear face, at least 64 pixels wide, turned towards the camera.
+    """
+
+    code = "no_face_in_source"
+
+
+class NoFaceInTarget(FaceProblem):
+    """No face was found in the target.
+
+    Check the target, choose other faces with --faces, or pass --allow-no-face to keep it unchanged.
+    """
+
+    code = "no_face_in_target"
+
+
+class ReferenceFaceNotFound(FaceProblem):
+    """Nobody in the target looks like the reference picture.
+
+    Take the reference from the target itself, or choose faces by position with --faces left-to-right.
+    """
+
+    code = "reference_face_not_found"
+
+
+class Cancelled(SecondfaceError):
+    """The run was cancelled.
+
+    Nothing was left behind; run it again when you are ready.
+    """
+
+    code = "cancelled"
+    fault = "caller"
+
+
+class ProviderFault(SecondfaceError):
+    """secondface or its machine failed; you are not charged.
+
+    Run it again; if it fails again, report the code and the log.
+    """
+
+    code = "provider_fault"
+    retryable = True
+
+
+class ModelMissing(ProviderFault):
+    """A model that this pipeline needs is not on this machine.
+
+    `secondface models list` shows what is here.
+    """
+
+    code = "model_missing"
+    retryable = False
+
+
+class ModelCorrupt(ProviderFault):
+    """A model file does not match its manifest.
+
+    Install secondface again; the file on disk is damaged or was changed.
+    """
+
+    code = "model_corrupt"
+    retryable = False
+
+
+class ModelFailed(ProviderFault):
+    """A model failed while it ran.
+
+    Run it again; if it fails again, run `secondface doctor`.
+    """
+
+    code = "model_failed"
+
+
+class DeviceUnavailable(ProviderFault):
+    """The device that was asked for is not usable here.
+
+    `secondface doctor` says which devices work here and why others do not; --device cpu always works.
+    """
+
+    code = "device_unavailable"
+    retryable = False
+
+
+class MarkMissing(ProviderFault):
+    """The output could not be marked as AI-made, so it was not handed out.
+
+    Choose another output format; if it happens again, report it.
+    """
+
+    code = "mark_missing"
+
+
+class EncodeFailed(ProviderFault):
+    """The output could not be encoded.
+
+    Choose another codec or container by the output's name.
+    """
+
+    code = "encode_failed"
+    retryable = False
+
+
+class DiskFull(ProviderFault):
+    """The disk is full.
+
+    Free some space, or write the output to another disk.
+    """
+
+    code = "disk_full"
+
+
+class InternalFault(ProviderFault):
+    """secondface met a state that it does not know.
+
+    This is our bug: please report it with the log.
+    """
+
+    code = "internal_fault"
