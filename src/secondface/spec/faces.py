@@ -1,0 +1,126 @@
+"""Which faces of the target are meant, and which source goes where: the words of --faces and --map.
+
+Decides what the words mean; must not look at a picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from secondface.errors import InvalidOption, MappingUnresolved
+
+RuleKind = Literal["auto", "largest", "all", "left-to-right", "indexes", "like"]
+_WORDS: dict[str, RuleKind] = {
+    "auto": "auto", "largest": "largest", "all": "all", "left-to-right": "left-to-right"
+}  # fmt: skip
+
+
+class FaceRule(BaseModel):
+    """Which faces are chosen: `largest`, `all`, `left-to-right`, `0,2` (from the left) or `like:IMAGE`.
+
+    `auto` is the largest face for one source and left to right for several.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: RuleKind = "auto"
+    indexes: tuple[int, ...] = Field(default=(), description="Positions from the left, from 0; only with kind indexes.")
+    like: Path | None = Field(default=None, description="A picture of the person meant; only with kind like.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> FaceRule:
+        if (self.kind == "indexes") != bool(self.indexes) or (self.kind == "like") != (self.like is not None):
+            raise InvalidOption("--faces: `indexes` needs positions and `like` needs a picture, other rules neither.")
+        return self
+
+    @classmethod
+    def parse(cls, text: str) -> FaceRule:
+        """Read the words of --faces. Raises InvalidOption."""
+        word = text.strip()
+        if word.lower() in _WORDS:
+            return cls(kind=_WORDS[word.lower()])
+        if word.lower().startswith("like:") and word[5:].strip():
+            return cls(kind="like", like=Path(word[5:].strip()))
+        parts = [part.strip() for part in word.split(",")]
+        if all(part.isdecimal() for part in parts):
+            numbers = tuple(int(part) for part in parts)
+            if len(set(numbers)) == len(numbers):
+                return cls(kind="indexes", indexes=numbers)
+        raise InvalidOption(
+            f"--faces {text!r}: write largest, all, left-to-right, numbers such as 0,2, or like:IMAGE.", option="faces"
+        )
+
+    def for_sources(self, sources: int) -> FaceRule:
+        """The rule with `auto` decided by the number of source people."""
+        if self.kind != "auto":
+            return self
+        return FaceRule(kind="left-to-right" if sources > 1 else "largest")
+
+    def most_faces(self) -> int | None:
+        """How many faces the rule can choose at most; None if only the pixels can tell."""
+        match self.kind:
+            case "largest" | "like":
+                return 1
+            case "indexes":
+                return len(self.indexes)
+            case "auto" | "all" | "left-to-right":
+                return None
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "indexes":
+                return ",".join(map(str, self.indexes))
+            case "like":
+                return f"like:{self.like}"
+            case word:
+                return word
+
+
+class FaceMapping(BaseModel):
+    """One entry of --map: a source goes to the face at `index`, or to the person who looks like `like`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: int = Field(ge=0, description="Which source person, from 0 in the order given.")
+    index: int | None = Field(default=None, ge=0, description="Position of the face from the left, from 0.")
+    like: Path | None = Field(default=None, description="A picture of the person whose face is replaced.")
+
+    @model_validator(mode="after")
+    def _one_goal(self) -> FaceMapping:
+        if (self.index is None) == (self.like is None):
+            raise MappingUnresolved("A mapping names either the position of a face or a reference picture.")
+        return self
+
+
+def parse_mapping(entry: str, source_images: Sequence[Sequence[Path]]) -> FaceMapping:
+    """Read `SOURCE=INDEX` or `SOURCE=IMAGE`, SOURCE a source's path, file name or number. Raises MappingUnresolved.
+
+    A path may hold `=`, so the entry is cut at the first `=` whose left side is a source.
+    """
+    cuts = [at for at, sign in enumerate(entry) if sign == "="]
+    for at in cuts:
+        person = _person_of(entry[:at].strip(), source_images)
+        goal = entry[at + 1 :].strip()
+        if person is not None and goal:
+            if goal.isdecimal():
+                return FaceMapping(source=person, index=int(goal))
+            return FaceMapping(source=person, like=Path(goal))
+    known = ", ".join(str(image) for person in source_images for image in person)
+    raise MappingUnresolved(f"--map {entry!r}: the left side is none of the sources ({known}).", entry=entry)
+
+
+def _person_of(name: str, source_images: Sequence[Sequence[Path]]) -> int | None:
+    if not name:
+        return None
+    by_path = [Path(name) in images for images in source_images]
+    by_file_name = [any(image.name == name for image in images) for images in source_images]
+    for matches in (by_path, by_file_name):
+        if matches.count(True) == 1:
+            return matches.index(True)
+    if name.isdecimal() and int(name) < len(source_images):
+        return int(name)
+    return None

@@ -1,0 +1,168 @@
+"""What a run is asked to do: sources, target, output, faces, pipeline, limits.
+
+Checks what can be known before a file is opened; must not open one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from secondface.errors import InvalidOption, MappingUnresolved, OutputExists, TooManySources
+from secondface.spec.faces import FaceMapping, FaceRule, parse_mapping
+from secondface.spec.graph import LabelSpec, PipelineSpec, Plan, StepSpec, compile_pipeline, describe_validation
+
+Restore = Literal["off", "auto"] | Annotated[float, Field(ge=0.0, le=1.0)]
+Device = Literal["cpu", "cuda", "tensorrt", "auto"]
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourcePerson(_Value):
+    """One person whose face is given, by one or several pictures that are combined to one identity."""
+
+    images: tuple[Path, ...] = Field(min_length=1, max_length=16)
+
+
+class VideoOutput(_Value):
+    """How a video is encoded; empty fields are chosen by the container and the input."""
+
+    codec: Literal["h264", "hevc", "vp9", "av1"] | None = None
+    crf: int | None = Field(default=None, ge=0, le=63, description="Constant quality: smaller is better and larger.")
+    preset: str | None = Field(default=None, max_length=32, description="The encoder's speed preset.")
+
+
+class StillOutput(_Value):
+    """How a picture is encoded."""
+
+    quality: int | None = Field(default=None, ge=1, le=100)
+    lossless: bool = False
+
+
+class Limits(_Value):
+    """What one run may use."""
+
+    max_pixels: int | None = Field(default=None, ge=1, description="Pixels of a picture; empty: the media default.")
+    max_frames: int | None = Field(default=None, ge=1, description="Frames of a video; empty: no limit.")
+    max_faces: int = Field(default=8, ge=1, le=64, description="Faces that are followed at once.")
+    in_flight_bytes: int = Field(
+        default=96 * 2**20, ge=2**20, description="Decoded frames held at once between the decoder and the encoder."
+    )
+
+
+class RunRequest(_Value):
+    """One run: files in, one marked file out."""
+
+    sources: tuple[SourcePerson, ...] = ()
+    target: Path
+    output: Path
+    faces: FaceRule = FaceRule()
+    mapping: tuple[FaceMapping, ...] = ()
+    restore: Restore = "auto"
+    pipeline: PipelineSpec | None = Field(default=None, description="Empty: swap (if there are sources), then restore.")
+    label: LabelSpec = LabelSpec()
+    video: VideoOutput = VideoOutput()
+    still: StillOutput = StillOutput()
+    allow_no_face: bool = False
+    limits: Limits = Limits()
+
+    @classmethod
+    def of_files(
+        cls,
+        sources: Sequence[Path | str],
+        target: Path | str,
+        output: Path | str,
+        *,
+        same_person: bool = False,
+        faces: str = "auto",
+        mapping: Sequence[str] = (),
+        pipeline: str | Path | PipelineSpec | None = None,
+        **fields: object,
+    ) -> RunRequest:
+        """A request in the words of the command line; other fields by name. Raises BadRequest errors."""
+        paths = [Path(source) for source in sources]
+        people = [paths] if same_person and paths else [[path] for path in paths]
+        return cls.build(
+            sources=[{"images": images} for images in people],
+            target=Path(target),
+            output=Path(output),
+            faces=FaceRule.parse(faces),
+            mapping=[parse_mapping(entry, people) for entry in mapping],
+            pipeline=read_pipeline(pipeline) if isinstance(pipeline, str | Path) else pipeline,
+            **fields,
+        )
+
+    @classmethod
+    def build(cls, **fields: object) -> RunRequest:
+        """Check plain values. Raises InvalidOption that names the field."""
+        try:
+            return cls.model_validate(fields)
+        except ValidationError as error:
+            raise InvalidOption(describe_validation(error)) from error
+
+    @model_validator(mode="after")
+    def _consistent(self) -> RunRequest:
+        inputs = [self.target, *(image for person in self.sources for image in person.images)]
+        if any(self.output.absolute() == path.absolute() for path in inputs):
+            raise OutputExists(str(self.output), path=str(self.output))
+        if self.pipeline is not None and self.restore not in ("auto", "off"):
+            raise InvalidOption("--restore is for the default pipeline; in yours, write face_restore:strength=N.")
+        self._check_mapping()
+        self._check_source_count()
+        return self
+
+    def _check_mapping(self) -> None:
+        for entry in self.mapping:
+            if entry.source >= len(self.sources):
+                raise MappingUnresolved(f"There is no source {entry.source}; they count from 0.")
+        goals = [entry.index for entry in self.mapping if entry.index is not None]
+        if len(set(goals)) != len(goals):
+            raise MappingUnresolved("Two --map entries name the same face.")
+
+    def _check_source_count(self) -> None:
+        if self.mapping:
+            idle = set(range(len(self.sources))) - {entry.source for entry in self.mapping}
+            if idle:
+                name = self.sources[min(idle)].images[0]
+                raise TooManySources(f"No --map entry uses {name}.", sources=len(self.sources))
+            return
+        most = self.rule.most_faces()
+        if most is not None and len(self.sources) > most:
+            raise TooManySources(
+                f"{len(self.sources)} sources, but --faces {self.rule} chooses {most}.", sources=len(self.sources)
+            )
+
+    @property
+    def rule(self) -> FaceRule:
+        """The face rule with `auto` decided."""
+        return self.faces.for_sources(len(self.sources))
+
+    def plan(self) -> Plan:
+        """The compiled pipeline. Raises InvalidPipeline or UnknownStep."""
+        spec = self.pipeline
+        if spec is None:
+            spec = PipelineSpec(steps=_default_steps(self.restore, swaps=bool(self.sources)), label=self.label)
+        elif self.label != LabelSpec():
+            spec = spec.model_copy(update={"label": self.label})
+        return compile_pipeline(spec, len(self.sources))
+
+
+def read_pipeline(words: str | Path) -> PipelineSpec:
+    """The value of --pipeline: a YAML or JSON file, or a comma list. Raises InvalidPipeline or FileUnreadable."""
+    if isinstance(words, Path) or Path(words).suffix.lower() in (".yaml", ".yml", ".json"):
+        return PipelineSpec.load(Path(words))
+    return PipelineSpec.parse_list(words)
+
+
+def _default_steps(restore: Restore, *, swaps: bool) -> tuple[StepSpec, ...]:
+    steps = (StepSpec(step="face_swap"),) if swaps else ()
+    if restore != "off":
+        steps = (*steps, StepSpec(step="face_restore", parameters={"strength": restore}))
+    if not steps:
+        raise InvalidOption("There is nothing to do: give a source picture (-s), a pipeline, or --restore.")
+    return steps
