@@ -1,0 +1,74 @@
+# Everything a newcomer types. Needs Python 3.11+ and make, nothing else; all that it installs lies in .venv.
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PYTHON ?= $(shell for each in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$each; break; }; done)
+
+# The stamps carry a checksum of all that decides what is installed, so a warm run installs nothing
+# and a changed lock file always does, whatever the times of the files are.
+CHECKSUM = $(shell cat pyproject.toml requirements-build.lock $(1) | cksum | tr ' ' '-')
+RUNTIME := $(VENV)/.runtime-$(call CHECKSUM,requirements.lock)
+DEVELOPMENT := $(VENV)/.development-$(call CHECKSUM,requirements-dev.lock)
+PIP := $(PY) -m pip --disable-pip-version-check --quiet
+
+CHECKED := src tests tools $(wildcard bench)
+
+.PHONY: help demo test check unit bench quality docs locks
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo      swap the faces of the bundled sample and print its receipt"
+	@echo "make test      all checks and all tests"
+	@echo "make check     formatting, lint, types and import contracts"
+	@echo "make bench     speed and memory against a plain decode and encode"
+	@echo "make quality   a sheet of source, target, output and figures for the sample media"
+	@echo "make docs      write the generated pages of docs/ again"
+	@echo "make locks     resolve the lock files again"
+
+demo: $(RUNTIME)
+	@$(PY) -m secondface demo
+
+test: check unit
+
+check: $(DEVELOPMENT)
+	$(PY) -m ruff check $(CHECKED)
+	$(PY) -m ruff format --check $(CHECKED)
+	$(VENV)/bin/lint-imports --no-cache
+	$(PY) -m pyright --warnings
+
+unit: $(DEVELOPMENT)
+	$(PY) -m pytest
+
+bench: $(DEVELOPMENT)
+	@for script in bench/[a-z]*.py; do echo "$$script"; $(PY) "$$script" || exit 1; done
+
+quality: $(DEVELOPMENT)
+	$(PY) -m tools.quality_sheet
+
+docs: $(DEVELOPMENT)
+	$(PY) -m tools.write_error_docs
+
+# No header and no annotations of indexes: a lock file names no host. uv comes from the development group.
+LOCK := $(PY) -m uv pip compile --universal --generate-hashes --no-header --quiet --upgrade
+locks: $(DEVELOPMENT)
+	$(LOCK) pyproject.toml -o requirements.lock
+	$(LOCK) --group build -o requirements-build.lock
+	$(LOCK) pyproject.toml --group dev --constraint requirements.lock -o requirements-dev.lock
+
+$(PY):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "secondface needs Python 3.11 or newer: make demo PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "This Python cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+
+$(RUNTIME): | $(PY)
+	@echo "Installing secondface into $(VENV) (once) ..."
+	@$(PIP) install --require-hashes -r requirements.lock -r requirements-build.lock
+	@$(PIP) install --no-deps --no-build-isolation -e .
+	@rm -f $(VENV)/.runtime-*; touch $@
+
+$(DEVELOPMENT): | $(RUNTIME)
+	@echo "Installing the development tools into $(VENV) (once) ..."
+	@$(PIP) install --require-hashes -r requirements-dev.lock
+	@rm -f $(VENV)/.development-*; touch $@
