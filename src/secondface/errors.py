@@ -4,7 +4,7 @@ SecondfaceError                       code, fault, retryable, remedy
 ├── BadRequest                        fault "caller": nothing was run, nothing is charged
 │   ├── InvalidPipeline, UnknownStep, InvalidOption, InvalidSetting
 │   ├── TooManySources, MappingUnresolved
-│   └── OutputNotWritable, OutputExists, OutputFormatUnsupported
+│   └── OutputNotWritable, OutputExists, OutputOccupied, OutputFormatUnsupported
 ├── BadMedia                          fault "caller": a file is not what it claims to be
 │   ├── FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge, MediaEmpty
 ├── FaceProblem                       fault "caller": the pixels do not hold what was asked for
@@ -149,6 +149,15 @@ class OutputExists(BadRequest):
     """
 
     code = "output_exists"
+
+
+class OutputOccupied(BadRequest):
+    """A file of the output's name exists already.
+
+    Choose another name, or pass -y to overwrite it.
+    """
+
+    code = "output_occupied"
 
 
 class OutputFormatUnsupported(BadRequest):

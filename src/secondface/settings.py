@@ -1,0 +1,163 @@
+"""Every setting of secondface, one row each: name, type, default, description.
+
+Decides where values come from (environment, then one TOML file, then the default) and keeps the source beside each.
+Must not know what the values are used for; only `compose` and `cli` read them.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+from pydantic_core import ErrorDetails
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from secondface.errors import InvalidSetting
+
+ENV_PREFIX = "SECONDFACE_"
+CONFIG_VARIABLE = "SECONDFACE_CONFIG"
+"""Names the TOML file; the one variable that is not itself a setting."""
+
+
+def _folder(variable: str, fallback: str) -> Path:
+    return Path(os.environ.get(variable) or Path.home() / fallback) / "secondface"
+
+
+def config_file() -> Path:
+    """The TOML file that is read when it exists: $SECONDFACE_CONFIG, else config.toml in the user's config folder."""
+    named = os.environ.get(CONFIG_VARIABLE)
+    return Path(named) if named else _folder("XDG_CONFIG_HOME", ".config") / "config.toml"
+
+
+class Settings(BaseSettings):
+    """All settings, frozen. `Settings()` reads the environment and the file."""
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="forbid", env_ignore_empty=True)
+
+    lang: Literal["auto", "en", "zh"] = Field(
+        "auto", description="Language of messages; auto follows LC_ALL, LC_MESSAGES and LANG."
+    )
+    device: Literal["auto", "cpu", "cuda", "tensorrt"] = Field(
+        "auto", description="Where models run; auto takes the fastest device that works on this machine."
+    )
+    threads: int = Field(0, ge=0, le=1024, description="Threads of the CPU device; 0 takes one per core.")
+    cache_dir: Path = Field(
+        default_factory=lambda: _folder("XDG_CACHE_HOME", ".cache"),
+        description="Folder for what can be built again, such as compiled TensorRT engines.",
+    )
+    restore: str = Field(
+        "auto",
+        pattern=r"^(auto|off|0(\.\d+)?|1(\.0+)?)$",
+        description="How much the swapped face is restored: auto, off, or a strength from 0 to 1.",
+    )
+    label: Literal["both", "zh", "en"] = Field(
+        "both", description="Language of the visible label: AI生成, AI-generated, or both."
+    )
+    content_producer: str = Field(
+        "",
+        max_length=120,
+        pattern=r"^[\x21-\x7e]*$",
+        description="Your name or registered code for the AIGC metadata, in printable ASCII; empty leaves it out.",
+    )
+    tier: str = Field("cpu", description="Device class whose price is shown while a run is under way.")
+    market: Literal["on_demand", "spot"] = Field("on_demand", description="Market whose price is shown.")
+    max_megapixels: int = Field(
+        64, ge=1, le=1024, description="Largest picture or video frame that is opened, in millions of pixels."
+    )
+    max_frames: int = Field(0, ge=0, description="Longest video that is opened, in frames; 0 sets no limit.")
+    max_faces: int = Field(8, ge=1, le=64, description="Faces that are followed at once in a video.")
+    log_file: Path = Field(
+        default_factory=lambda: _folder("XDG_STATE_HOME", ".local/state") / "secondface.log",
+        description="Where the details of an internal fault are written.",
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003  the library passes all four by name
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
+
+
+    def limits(self) -> dict[str, int | None]:
+        """The limits of one run, as a request names them."""
+        return {
+            "max_pixels": self.max_megapixels * 1_000_000,
+            "max_frames": self.max_frames or None,
+            "max_faces": self.max_faces,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """One setting as `config show` prints it."""
+
+    name: str
+    variable: str
+    value: str
+    source: str
+    """`default`, the name of an environment variable, or the path of the TOML file."""
+    description: str
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Settings from overrides, environment and file; a wrong value is InvalidSetting with its name and source."""
+    _check_config_file()
+    try:
+        return Settings(**overrides)  # type: ignore[arg-type]
+    except ValidationError as fault:
+        raise InvalidSetting("; ".join(_explain(e) for e in fault.errors(include_url=False))) from fault
+
+
+def setting_rows(settings: Settings) -> list[SettingRow]:
+    """Each setting with its value, where that came from, and what it means."""
+    from_env = EnvSettingsSource(Settings)()
+    from_file = TomlConfigSettingsSource(Settings, config_file())()
+    rows: list[SettingRow] = []
+    for name, field in Settings.model_fields.items():
+        variable = ENV_PREFIX + name.upper()
+        source = variable if name in from_env else str(config_file()) if name in from_file else "default"
+        rows.append(SettingRow(name, variable, str(getattr(settings, name)), source, field.description or ""))
+    return rows
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """Variables with our prefix that name no setting: most likely a slip of the pen."""
+    known = {ENV_PREFIX + name.upper() for name in Settings.model_fields} | {CONFIG_VARIABLE}
+    return sorted(name for name in environment if name.startswith(ENV_PREFIX) and name not in known)
+
+
+def _check_config_file() -> None:
+    path = config_file()
+    if not path.exists():
+        if os.environ.get(CONFIG_VARIABLE):
+            raise InvalidSetting(f"{CONFIG_VARIABLE} names {path}, which does not exist.", path=str(path))
+        return
+    try:
+        tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
+        raise InvalidSetting(f"{path}: {fault}", path=str(path)) from fault
+
+
+def _explain(error: ErrorDetails) -> str:
+    name = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return f"{config_file()}: there is no setting {name}"
+    variable = ENV_PREFIX + name.upper()
+    where = variable if variable in os.environ else f"{name} in {config_file()}"
+    return f"{where}: {error['msg']}"
