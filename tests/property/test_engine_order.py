@@ -1,0 +1,179 @@
+"""The engine under random loads: order, bounds, failures and cancels at random places, and no thread left."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from secondface.errors import Cancelled
+from secondface.observe import BusyClock
+from secondface.pipeline.engine import EngineOptions, Stage, run_stages
+
+Item = tuple[int, np.ndarray]
+QUICK = settings(max_examples=40, deadline=None)
+
+delays = st.sampled_from([0.0, 0.0, 0.0002, 0.002])
+stage_shapes = st.lists(st.tuples(delays, st.integers(1, 32), st.integers(1, 3)), min_size=0, max_size=5)
+
+
+class PlannedError(Exception):
+    """Raised on purpose."""
+
+
+def items(number: int) -> Iterator[Item]:
+    for index in range(number):
+        yield index, np.full(8, index)
+
+
+def adding(delay: float, fail_at: int | None = None) -> Callable[[list[Item]], Iterable[Item]]:
+    def work(batch: list[Item]) -> Iterator[Item]:
+        for index, pixels in batch:
+            if index == fail_at:
+                raise PlannedError(str(index))
+            time.sleep(delay)
+            yield index, pixels + 1
+
+    return work
+
+
+def stages_of(shapes: list[tuple[float, int, int]]) -> list[Stage[Item]]:
+    return [Stage(f"s{n}", adding(delay), batch, workers) for n, (delay, batch, workers) in enumerate(shapes)]
+
+
+def own_threads() -> set[str]:
+    return {thread.name for thread in threading.enumerate() if thread.name in STAGE_NAMES}
+
+
+STAGE_NAMES = {"decode", "encode", *(f"s{n}" for n in range(6))}
+
+
+@QUICK
+@given(number=st.integers(0, 120), shapes=stage_shapes, in_flight=st.integers(1, 40))
+def test_each_item_comes_out_once_in_order_through_every_stage(
+    number: int, shapes: list[tuple[float, int, int]], in_flight: int
+) -> None:
+    seen: list[Item] = []
+    report = run_stages(items(number), stages_of(shapes), seen.append, options=EngineOptions(max_in_flight=in_flight))
+    assert [index for index, _ in seen] == list(range(number))
+    assert all((pixels == index + len(shapes)).all() for index, pixels in seen)
+    assert report.items == number
+    assert [usage.frames for usage in report.stages] == [number] * (len(shapes) + 2)
+    assert report.most_in_flight <= in_flight
+    assert own_threads() == set()
+
+
+@QUICK
+@given(shapes=stage_shapes, in_flight=st.integers(1, 12), slow_sink=delays)
+def test_what_is_between_source_and_sink_never_exceeds_the_bound(
+    shapes: list[tuple[float, int, int]], in_flight: int, slow_sink: float
+) -> None:
+    guard, under_way, most = threading.Lock(), 0, 0
+
+    def source() -> Iterator[Item]:
+        nonlocal under_way, most
+        for item in items(60):
+            with guard:
+                under_way += 1
+                most = max(most, under_way)
+            yield item
+
+    def sink(_item: Item) -> None:
+        nonlocal under_way
+        time.sleep(slow_sink)
+        with guard:
+            under_way -= 1
+
+    run_stages(source(), stages_of(shapes), sink, options=EngineOptions(max_in_flight=in_flight))
+    assert under_way == 0
+    assert most <= in_flight
+
+
+@QUICK
+@given(data=st.data(), shapes=stage_shapes.filter(bool), number=st.integers(1, 80), in_flight=st.integers(1, 16))
+def test_the_first_failure_stops_everything_and_is_raised(
+    data: st.DataObject, shapes: list[tuple[float, int, int]], number: int, in_flight: int
+) -> None:
+    place = data.draw(st.integers(-1, len(shapes)), label="failing place; -1 source, last sink")
+    at = data.draw(st.integers(0, number - 1), label="failing item")
+    stages = stages_of(shapes)
+    closed: list[bool] = []
+    seen: list[int] = []
+
+    def source() -> Iterator[Item]:
+        try:
+            for item in items(number):
+                if place == -1 and item[0] == at:
+                    raise PlannedError(str(at))
+                yield item
+        finally:
+            closed.append(True)
+
+    def sink(item: Item) -> None:
+        if place == len(shapes) and item[0] == at:
+            raise PlannedError(str(at))
+        seen.append(item[0])
+
+    if 0 <= place < len(shapes):
+        delay, batch, workers = shapes[place]
+        stages[place] = Stage(stages[place].name, adding(delay, fail_at=at), batch, workers)
+    with pytest.raises(PlannedError, match=f"^{at}$"):
+        run_stages(source(), stages, sink, options=EngineOptions(max_in_flight=in_flight))
+    assert seen == list(range(len(seen)))
+    assert len(seen) <= at
+    assert closed == [True]
+    assert own_threads() == set()
+
+
+@settings(max_examples=20, deadline=None)
+@given(shapes=stage_shapes, after=st.integers(0, 50), in_flight=st.integers(1, 16))
+def test_cancel_from_anywhere_ends_within_a_second(
+    shapes: list[tuple[float, int, int]], after: int, in_flight: int
+) -> None:
+    cancel = threading.Event()
+    asked = 0.0
+
+    def sink(item: Item) -> None:
+        nonlocal asked
+        if item[0] == after:
+            asked = time.perf_counter()
+            cancel.set()
+
+    def endless() -> Iterator[Item]:
+        index = 0
+        while True:
+            yield index, np.full(8, index)
+            index += 1
+
+    with pytest.raises(Cancelled):
+        run_stages(endless(), stages_of(shapes), sink, options=EngineOptions(max_in_flight=in_flight), cancel=cancel)
+    assert time.perf_counter() - asked < 1.0
+    assert own_threads() == set()
+
+
+@settings(max_examples=15, deadline=None)
+@given(shapes=stage_shapes.filter(bool), computes=st.lists(st.booleans(), min_size=5, max_size=5))
+def test_device_time_is_the_union_of_what_compute_stages_did(
+    shapes: list[tuple[float, int, int]], computes: list[bool]
+) -> None:
+    stages = [
+        Stage(f"s{n}", adding(delay), batch, workers, computes[n]) for n, (delay, batch, workers) in enumerate(shapes)
+    ]
+    active = BusyClock()
+    report = run_stages(items(40), stages, lambda _item: None, active=active)
+    busy = [usage.busy_ms for usage, stage in zip(report.stages[1:-1], stages, strict=True) if stage.compute]
+    single = [
+        usage.busy_ms
+        for usage, stage in zip(report.stages[1:-1], stages, strict=True)
+        if stage.compute and stage.workers == 1
+    ]
+    assert active.busy_ms <= report.elapsed_ms
+    assert active.busy_ms <= sum(busy) + len(busy)
+    assert active.busy_ms >= max(single, default=0) - 1
+    if not busy:
+        assert active.busy_ns == 0
