@@ -5,6 +5,7 @@ Decides measures and their scale; needs no model.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import cv2
@@ -47,7 +48,7 @@ def sharpness(rgb: RGB8, mask: Mask01 | None = None) -> float:
 
 
 def _share(finer: float, coarser: float, table: Table) -> float:
-    return float(np.interp(np.sqrt(finer / max(coarser, 1e-6)), table[0], table[1]))
+    return float(np.interp(math.sqrt(finer / max(coarser, 1e-6)), table[0], table[1]))
 
 
 def noise_sigma(rgb: RGB8) -> float:
