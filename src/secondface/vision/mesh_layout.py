@@ -1,0 +1,144 @@
+"""One face of one frame laid out for the swap: its box, the maps into atlas and target, and what of it is seen.
+
+Masks and light live on a coarse canvas (`coarse_width` pixels per face); colours at the frame's own resolution.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from secondface.frames import RGB8, Box, Face, Float, Frame, Mask01
+from secondface.vision.mesh_render import facing, rasterise
+from secondface.vision.mesh_shape import reshape_features
+from secondface.vision.mesh_topology import INNER_LIPS, LEFT_EYE, RIGHT_EYE, Zones, topology, with_skirt, zones
+from secondface.vision.source_atlas import COARSE_DENSITY, SourceAtlas
+
+_SMALLEST_FACE_PX = 12
+
+
+@dataclass(frozen=True)
+class FaceLayout:
+    """Where everything lies. Made by `lay_out`."""
+
+    box: Box
+    coarse_width: float
+    """Face width on the coarse canvas, in its pixels."""
+    coarse_shape: tuple[int, int]
+    atlas_map: Float
+    """[h,w,2] coarse: atlas coordinates in face widths."""
+    target_map: Float
+    """[h,w,2] coarse: where in the box the target shows the same point, in pixels of the box."""
+    seen: Mask01
+    """[h,w] coarse: 1 where the face looks at the camera, 0 where it turns away."""
+    covered: Mask01
+    """[h,w] coarse: 1 on the mesh."""
+    points: Float
+    """[504,2+] reshaped mesh in pixels of the box."""
+    width_px: float
+    feather: float
+
+    def shrink(self, image: RGB8) -> Float:
+        """An image of the box on the coarse canvas."""
+        size = (self.coarse_shape[1], self.coarse_shape[0])
+        return cv2.resize(image, size, interpolation=cv2.INTER_AREA).astype(np.float32)
+
+    def enlarge(self, coarse: Float) -> Float:
+        """A coarse map at the resolution of the box."""
+        return cv2.resize(coarse, (self.box.width, self.box.height), interpolation=cv2.INTER_LINEAR)
+
+    def bend_small(self, small: Float) -> Float:
+        """The target with its features moved to their new places, on the coarse canvas."""
+        scale = np.array([self.coarse_shape[1] / self.box.width, self.coarse_shape[0] / self.box.height], np.float32)
+        place = np.ascontiguousarray(self.target_map * scale - 0.5)
+        return cv2.remap(small, place, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+
+    def bend(self, image: RGB8) -> Float:
+        """The target with its features moved to their new places."""
+        place = self.enlarge(self.target_map) - np.float32(0.5)
+        return cv2.remap(image, place, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE).astype(np.float32)
+
+    def sample(self, atlas: SourceAtlas) -> RGB8:
+        """The source's texture on the reshaped target."""
+        texture, density = atlas.level_for(self.width_px)
+        place = self.enlarge(self.atlas_map) * np.float32(density) - np.float32(0.5)
+        return cv2.remap(texture, place, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+
+    def sample_small(self, atlas: SourceAtlas) -> Float:
+        texture, density = atlas.level_for(self.coarse_width)
+        return _look_up(texture, self.atlas_map, density).astype(np.float32)
+
+    def zones(self, atlas: SourceAtlas) -> CoarseZones:
+        """The atlas's zones and the source's light on the coarse canvas."""
+        fixed = zones(COARSE_DENSITY, self.feather)
+        masks = _look_up(np.dstack([fixed.inside, fixed.skin, fixed.core, fixed.brows]), self.atlas_map, COARSE_DENSITY)
+        more = _look_up(np.dstack([atlas.certain, fixed.eyes, fixed.lips]), self.atlas_map, COARSE_DENSITY)
+        light = _look_up(atlas.light, self.atlas_map, COARSE_DENSITY)
+        return CoarseZones(*(np.ascontiguousarray(masks[..., i]) for i in range(4)),
+                           *(np.ascontiguousarray(more[..., i]) for i in range(3)), light)  # fmt: skip
+
+    def soften(self, mask: Mask01) -> Mask01:
+        """Take the stairs off a coarse mask."""
+        return cv2.GaussianBlur(mask, (0, 0), 0.3 + 0.006 * self.coarse_width)
+
+    def openings(self) -> Mask01:
+        """[h,w] of the box: eyeballs and the inside of the mouth, which stay the target's."""
+        mask = np.zeros((self.box.height, self.box.width), np.uint8)
+        for ring in (RIGHT_EYE, LEFT_EYE, INNER_LIPS):
+            polygon = np.round((self.points[list(ring), :2] - 0.5) * 16).astype(np.int32)
+            cv2.fillPoly(mask, [polygon], 255, cv2.LINE_AA, 4)
+        return (cv2.GaussianBlur(mask, (0, 0), max(0.5, 0.004 * self.width_px)) / np.float32(255)).astype(np.float32)
+
+    def paste(self, target: RGB8, changed: Float) -> RGB8:
+        """`changed` where the face is, the target's own bytes where it is not."""
+        where = self.enlarge(self.covered)
+        mixed = target + where[..., None] * (changed - target)
+        return np.clip(mixed + 0.5, 0, 255).astype(np.uint8)
+
+
+@dataclass(frozen=True)
+class CoarseZones:
+    """What the atlas knows of each coarse pixel."""
+
+    inside: Mask01
+    skin: Mask01
+    core: Mask01
+    brows: Mask01
+    certain: Mask01
+    eyes: Mask01
+    lips: Mask01
+    light: Float
+
+
+def lay_out(frame: Frame, face: Face, source_shape: Float, strength: float, feather: float) -> FaceLayout | None:
+    """Lay a face out; None where it is too small or outside the frame."""
+    mesh = with_skirt(face.points)
+    width = face.size_px
+    box = Box.around(mesh, 2).clip(frame.width, frame.height)
+    if width < _SMALLEST_FACE_PX or min(box.width, box.height) < _SMALLEST_FACE_PX:
+        return None
+    scale = min(1.0, COARSE_DENSITY / width)
+    shape = (max(8, round(box.height * scale)), max(8, round(box.width * scale)))
+    local = mesh - np.array([box.x0, box.y0, 0], np.float32)
+    moved = with_skirt(reshape_features(local, source_shape, strength))
+    scales = np.array([shape[1] / box.width, shape[0] / box.height, scale], np.float32)
+    canvas = rasterise(moved * scales, shape)
+    carried = canvas.carry(np.concatenate([topology().atlas, local[:, :2], facing(local)[:, None]], 1))
+    seen = np.clip((carried[..., 4] - 0.08) / 0.3, 0, 1)
+    zone = zones(COARSE_DENSITY, feather)
+    atlas_map = np.ascontiguousarray(carried[..., :2])
+    seen = seen * seen * (3 - 2 * seen)
+    covered = np.clip(_look_up(zone.inside, atlas_map, COARSE_DENSITY) * 3, 0, 1) * np.clip(seen * 3, 0, 1)
+    covered = cv2.GaussianBlur(covered, (0, 0), 1.0) * (canvas.triangle >= 0)
+    return FaceLayout(
+        box=box, coarse_width=width * scale, coarse_shape=shape, atlas_map=atlas_map,
+        target_map=np.ascontiguousarray(carried[..., 2:4]), seen=seen.astype(np.float32), covered=covered.astype(np.float32),
+        points=moved, width_px=width, feather=feather,
+    )  # fmt: skip
+
+
+def _look_up(image: Float, atlas_map: Float, density: int) -> Float:
+    place = atlas_map * np.float32(density) - np.float32(0.5)
+    return cv2.remap(image, place, None, cv2.INTER_LINEAR)

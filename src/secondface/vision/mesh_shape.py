@@ -1,0 +1,120 @@
+"""Where the source's features go on the target: the source's proportions in the target's pose and expression.
+
+Decides geometry only; must not see pixels. Points are [n,3] in pixels, z in the same unit, smaller is nearer.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from importlib.resources import files
+
+import numpy as np
+import numpy.typing as npt
+
+from secondface.frames import Float
+from secondface.vision.mesh_render import facing
+from secondface.vision.mesh_topology import (
+    INNER_LIPS,
+    LEFT_BROW,
+    MESH_POINTS,
+    OUTER_LIPS,
+    OVAL,
+    RIGHT_BROW,
+    topology,
+    with_skirt,
+)
+
+
+def align_rigid(
+    moving: npt.NDArray[np.floating], fixed: npt.NDArray[np.floating], weights: Float | None = None
+) -> Float:
+    """`moving` [n,3] after the similarity (rotation, uniform scale, shift) that fits `fixed` best (Umeyama 1991)."""
+    w = np.ones(len(moving)) if weights is None else weights.astype(np.float64)
+    w = (w / w.sum())[:, None]
+    a, b = moving.astype(np.float64), fixed.astype(np.float64)
+    centre_a, centre_b = (a * w).sum(0), (b * w).sum(0)
+    a0, b0 = a - centre_a, b - centre_b
+    u, s, vt = np.linalg.svd((a0 * w).T @ b0)
+    sign = np.ones(a.shape[1])
+    sign[-1] = np.sign(np.linalg.det(u @ vt))
+    scale = float((s * sign).sum() / ((a0**2) * w).sum())
+    return (scale * a0 @ (u * sign) @ vt + centre_b).astype(np.float32)
+
+
+def reshape_features(target: Float, source: Float, strength: float) -> Float:
+    """Target mesh [468+,3] with its features moved towards the source's proportions; the outline stays where it is.
+
+    The source's mesh is laid rigidly on the target's; what is left is the difference in proportions. It is applied in full
+    inside and fades to nothing on the outline. Eyes and mouth move, and widen, as wholes, so that the expression stays.
+    """
+    moved = target[:MESH_POINTS].copy()
+    if strength <= 0:
+        return moved
+    laid = align_rigid(source[:MESH_POINTS], moved, _rigid_weights())
+    fade = _fade(moved)
+    step = (laid - moved)[:, :2] * fade[:, None]
+    groups = _expression_groups()
+    for group in groups:
+        step[group] = _move_as_one(moved[group, :2], laid[group, :2]) * fade[group].mean()
+    step = _smooth(step, held=np.concatenate(groups))
+    step[list(OVAL)] = 0
+    step *= _turned_in(target)[:, None]
+    moved[:, :2] += strength * step
+    return moved
+
+
+@functools.cache
+def _expression_groups() -> tuple[npt.NDArray[np.intp], ...]:
+    """Points that must keep their arrangement among themselves: the mouth, and each eye with its lids."""
+    indices: dict[str, list[int]] = json.loads(files("secondface.vision").joinpath("mesh_indices.json").read_text())
+    # The refined eye lists run eye contour, lid ring, then rings further out that move with cheek and brow.
+    groups = [sorted({*indices["lips"], *INNER_LIPS}), indices["left_eye"][:32], indices["right_eye"][:32]]
+    return tuple(np.array(group) for group in groups)
+
+
+@functools.cache
+def _rigid_weights() -> Float:
+    """Expression moves mouth, lids and brows, so they say little about pose and size."""
+    weights = np.ones(MESH_POINTS, np.float32)
+    weights[[*OUTER_LIPS, *INNER_LIPS, *RIGHT_BROW, *LEFT_BROW]] = 0.1
+    for group in _expression_groups():
+        weights[group] = 0.1
+    return weights
+
+
+def _fade(points: Float) -> Float:
+    """[468] 0 on the outline, rising to 1 at a fifth of the face's width inside it."""
+    outline = points[list(OVAL), :2]
+    distance = np.linalg.norm(points[:, None, :2] - outline[None], axis=2).min(1) / np.ptp(points[:, 0])
+    ramp = np.clip(distance / 0.18, 0, 1)
+    return (ramp * ramp * (3 - 2 * ramp)).astype(np.float32)
+
+
+def _turned_in(points: Float) -> Float:
+    """[468] 0 on the silhouette: moving it would uncover what is behind the face, which nobody knows."""
+    ramp = np.clip((facing(with_skirt(points))[:MESH_POINTS] - 0.1) / 0.35, 0, 1)
+    return (ramp * ramp * (3 - 2 * ramp)).astype(np.float32)
+
+
+def _move_as_one(here: Float, there: Float) -> Float:
+    """[n,2] steps that shift a group to its new centre and bring its width, not its opening, towards the new width."""
+    middle = here.mean(0)
+    widen = float(np.clip(np.ptp(there[:, 0]) / max(np.ptp(here[:, 0]), 1e-3), 0.85, 1.15))
+    return (there.mean(0) - middle) + (here - middle) * np.array([0.7, 0.35], np.float32) * (widen - 1)
+
+
+def _smooth(step: Float, held: npt.NDArray[np.intp]) -> Float:
+    """Average each point's step with its neighbours', but for the held ones, so that no triangle folds over."""
+    triangles = topology().triangles
+    inner = triangles[(triangles < MESH_POINTS).all(1)]
+    edges = np.concatenate([inner[:, [0, 1]], inner[:, [1, 2]], inner[:, [2, 0]]])
+    edges = np.concatenate([edges, edges[:, ::-1]])
+    count = np.bincount(edges[:, 0], minlength=len(step))[:, None]
+    fixed = step[held]
+    for _ in range(3):
+        around = np.zeros_like(step)
+        np.add.at(around, edges[:, 0], step[edges[:, 1]])
+        step = 0.5 * step + 0.5 * around / np.maximum(count, 1)
+        step[held] = fixed
+    return step.astype(np.float32)

@@ -1,0 +1,138 @@
+"""A source person as one texture on the face atlas: several pictures and both halves of the face put together.
+
+Built once per person; the swap then only samples it. Knows pictures and meshes, not targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from secondface.frames import RGB8, Box, Face, Float, Mask01
+from secondface.vision.mesh_render import facing, rasterise
+from secondface.vision.mesh_topology import MESH_POINTS, atlas_shape, topology, with_skirt, zones
+from secondface.vision.skin_light import light_field, skin_likelihood
+
+COARSE_DENSITY = 128
+"""Pixels per face width of the atlas's masks and light."""
+LIGHT_REACH = 0.10
+"""Of a light field, in face widths; source and target must use the same."""
+_DENSITIES = (192, 256, 384, 512, 768, 1024)
+
+
+@dataclass(frozen=True)
+class SourceAtlas:
+    """What a source person looks like on the atlas."""
+
+    levels: tuple[RGB8, ...]
+    """The texture, finest first; each level is half as dense."""
+    density: int
+    """Pixels per face width of the finest level."""
+    light: Float
+    """[h,w,3] the light field of the texture, at COARSE_DENSITY."""
+    certain: Mask01
+    """[h,w] where the texture really shows this person's face: not hair, hand, glasses or a guess; at COARSE_DENSITY."""
+    shape: Float
+    """[468,3] the mesh of the picture that shows the face best."""
+
+    def level_for(self, target_width_px: float) -> tuple[RGB8, int]:
+        """The coarsest texture that is still as fine as a target face of that width, and its density."""
+        index = 0
+        while index + 1 < len(self.levels) and self.density >> (index + 1) >= target_width_px * 0.95:
+            index += 1
+        return self.levels[index], self.density >> index
+
+
+@dataclass(frozen=True)
+class _View:
+    """One picture unrolled onto the atlas."""
+
+    rgb: Float
+    trust: Mask01
+    """How squarely and how finely the picture sees each texel."""
+
+
+def build_atlas(pictures: Sequence[tuple[RGB8, Face]], enlarge: Callable[[RGB8], RGB8] | None = None) -> SourceAtlas:
+    """Combine pictures (and their faces) of one person. The squarest and finest view wins at each texel."""
+    widest = max(face.size_px for _, face in pictures)
+    density = next((d for d in _DENSITIES if d >= widest * 1.05), _DENSITIES[-1])
+    views = [_unroll(rgb, face, density) for rgb, face in pictures]
+    best = int(np.argmax([view.trust.sum() for view in views]))
+    views.insert(0, views.pop(best))
+    texture, light, certain = _merge(views, density)
+    levels = [texture]
+    while density >> len(levels) >= 32:
+        above = levels[-1]
+        levels.append(cv2.resize(above, (above.shape[1] // 2, above.shape[0] // 2), interpolation=cv2.INTER_AREA))
+    return SourceAtlas(tuple(levels), density, light, certain, pictures[best][1].points[:MESH_POINTS].copy())
+
+
+def _unroll(rgb: RGB8, face: Face, density: int) -> _View:
+    mesh = with_skirt(face.points)
+    box = Box.around(mesh, 4).clip(rgb.shape[1], rgb.shape[0])
+    scale = min(1.0, density / face.size_px)  # filter before sampling, so that a fine picture does not alias
+    crop = rgb[box.y0 : box.y1, box.x0 : box.x1]
+    size = (max(2, round(box.width * scale)), max(2, round(box.height * scale)))
+    crop = cv2.resize(crop, size, interpolation=cv2.INTER_AREA) if scale < 1 else crop
+    scales = np.array([size[0] / box.width, size[1] / box.height], np.float32)
+    place = (mesh[:, :2] - [box.x0, box.y0]) * scales - 0.5
+    cosine = facing(mesh)
+    canvas = rasterise(topology().atlas * density, atlas_shape(density))
+    carried = canvas.carry(np.concatenate([place, cosine[:, None]], 1).astype(np.float32))
+    seen = cv2.remap(crop, carried[..., :2], None, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)  # type: ignore[call-overload]
+    ramp = np.clip((carried[..., 2] - 0.12) / 0.5, 0, 1)
+    return _View(seen.astype(np.float32), (ramp * ramp * min(1.0, face.size_px / density)).astype(np.float32))
+
+
+def _merge(views: list[_View], density: int) -> tuple[RGB8, Float, Mask01]:
+    """Add to the best view what other views, and then the other half of the face, know better."""
+    shape = atlas_shape(COARSE_DENSITY)
+    zone = zones(COARSE_DENSITY, 0.1)
+
+    def coarse(image: Float) -> Float:
+        return cv2.resize(image, (shape[1], shape[0]), interpolation=cv2.INTER_AREA)
+
+    first = views[0]
+    light = certain = None
+    detail = trust = None
+    for view in (*views, *[_mirrored(view, density) for view in views]):
+        small, small_trust = coarse(view.rgb), coarse(view.trust)
+        core = zone.core * (small_trust > 0.15)
+        plain = skin_likelihood(small, core)
+        here_light = light_field(small, zone.skin * plain * (small_trust + 0.02), LIGHT_REACH * COARSE_DENSITY)
+        here_certain = np.maximum(skin_likelihood(small, core, here_light, 1.3), 1 - zone.skin) * np.clip(
+            small_trust * 4, 0, 1
+        )
+        full = (first.rgb.shape[1], first.rgb.shape[0])
+        ratio = view.rgb / np.maximum(cv2.resize(here_light, full, interpolation=cv2.INTER_LINEAR), 4)
+        if detail is None or trust is None or light is None or certain is None:
+            detail, trust, light, certain = ratio, view.trust, here_light, here_certain
+            continue
+        # Switch over within a narrow range of trust: a mean of two views would blur both.
+        take = np.clip((view.trust * 0.8 - trust) / 0.15 + 0.5, 0, 1)
+        take = cv2.GaussianBlur(take, (0, 0), 0.03 * density)
+        detail += take[..., None] * (ratio - detail)
+        trust = np.maximum(trust, view.trust * 0.8)
+        certain += coarse(take) * (here_certain - certain)
+    assert detail is not None and light is not None and certain is not None
+    full_light = cv2.resize(light, (detail.shape[1], detail.shape[0]), interpolation=cv2.INTER_LINEAR)
+    texture = np.clip(detail * full_light + 0.5, 0, 255).astype(np.uint8)
+    return texture, light, certain.astype(np.float32)
+
+
+def _mirrored(view: _View, density: int) -> _View:
+    """The same view as if seen from the other side; never trusted as much as the real side."""
+    atlas, flipped = topology().atlas, topology().atlas[topology().mirror]
+    middle = float((atlas[:, 0] + flipped[:, 0]).mean()) * density
+    width = view.rgb.shape[1]
+    shift = np.array([[-1, 0, middle - 1], [0, 1, 0]], np.float32)
+
+    def flip(image: Float) -> Float:
+        return cv2.warpAffine(
+            image, shift, (width, image.shape[0]), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
+        )
+
+    return _View(flip(view.rgb), flip(view.trust) * 0.75)

@@ -1,0 +1,94 @@
+"""Make new pixels as sharp and as grainy as the pixels that they replace.
+
+Works on frequency bands (Burt and Adelson 1983): each band of the new pixels is turned down to the energy that the same
+band has in the target, and what grain is then missing is taken from the target itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+
+from secondface.frames import Float, Mask01
+
+_SMALLEST_BAND_PX = 24
+_MOST_BOOST = 1.12
+"""Source detail is hardly ever turned up: that would be its noise and its compression."""
+
+
+@dataclass(frozen=True)
+class TextureGains:
+    """What to do to the new pixels: a gain per band, finest first, and how much of the target's grain to add."""
+
+    bands: tuple[float, ...]
+    grain: float
+
+    def toward(self, other: TextureGains, rate: float) -> TextureGains:
+        """A step of `rate` (0..1) from these gains to the other ones; a change of the band count takes them whole."""
+        if len(self.bands) != len(other.bands):
+            return other
+        bands = tuple(a + rate * (b - a) for a, b in zip(self.bands, other.bands, strict=True))
+        return TextureGains(bands, self.grain + rate * (other.grain - self.grain))
+
+
+def luma(rgb: Float) -> Float:
+    """[h,w,3] -> [h,w], BT.601 weights."""
+    return cv2.transform(rgb, np.array([[0.299, 0.587, 0.114]], np.float32))
+
+
+def measure(new: Float, target: Float, where: Mask01, skin: Mask01) -> TextureGains:
+    """Gains that bring the bands of `new` [h,w] luma down to the target's.
+
+    `where` weighs the pixels that will be replaced; `skin` the plain skin among them, where grain shows.
+    """
+    depth = max(1, int(np.log2(max(2, min(new.shape) / _SMALLEST_BAND_PX))))
+    gains = list[float]()
+    grain = 0.0
+    for level in range(depth):
+        smaller_new, smaller_target = cv2.pyrDown(new), cv2.pyrDown(target)
+        band_new, band_target = _band(new, smaller_new), _band(target, smaller_target)
+        spread_new, spread_target = _spread(band_new, where), _spread(band_target, where)
+        gain = (spread_target + 0.15) / (spread_new + 0.15)
+        if level == 0:
+            noise_new, noise_target = _spread(band_new, skin), _spread(band_target, skin)
+            left = noise_target**2 - (noise_new * min(gain, 1.0)) ** 2
+            grain = float(np.sqrt(max(0.0, left)) / max(noise_target, 1e-3)) if noise_target > 0.4 else 0.0
+        gains.append(float(np.clip(gain, 0.03, _MOST_BOOST)))
+        new, target = smaller_new, smaller_target
+        where, skin = cv2.pyrDown(where), cv2.pyrDown(skin)
+    return TextureGains(tuple(gains), grain)
+
+
+def equalise(new: Float, gains: Sequence[float]) -> Float:
+    """`new` [h,w,3] with its bands scaled; the finest band first."""
+    active = [index for index, gain in enumerate(gains) if abs(gain - 1) > 0.06]
+    if not active:
+        return new
+    levels = [new]
+    for _ in range(active[-1] + 1):
+        levels.append(cv2.pyrDown(levels[-1]))
+    result = levels[-1]
+    for index in range(active[-1], -1, -1):
+        size = (levels[index].shape[1], levels[index].shape[0])
+        wide = cv2.pyrUp(result, dstsize=size)
+        band = levels[index] - cv2.pyrUp(levels[index + 1], dstsize=size)
+        result = cv2.scaleAdd(band, float(gains[index]), wide)
+    return result
+
+
+def grain_of(target: Float) -> Float:
+    """The finest band of the target [h,w,3]: its noise, its grain and its pores."""
+    return target - cv2.pyrUp(cv2.pyrDown(target), dstsize=(target.shape[1], target.shape[0]))
+
+
+def _band(image: Float, smaller: Float) -> Float:
+    return image - cv2.pyrUp(smaller, dstsize=(image.shape[1], image.shape[0]))
+
+
+def _spread(band: Float, where: Mask01) -> float:
+    """Weighted mean of the magnitude: less swayed by a few strong edges than the standard deviation."""
+    total = float(where.sum())
+    return float((np.abs(band) * where).sum() / total) if total > 1 else 0.0

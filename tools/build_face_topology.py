@@ -1,0 +1,113 @@
+"""Rebuild src/secondface/vision/face_topology.json: the canonical face, its triangles, its atlas coordinates and its mirror.
+
+The canonical face is the mean of the meshes of the synthetic frontal portraits, made symmetric. Usage:
+    python tools/build_face_topology.py ../shared/media/portraits
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from secondface.frames import ArrayFrame, Float
+from secondface.models.sessions import OrtSessions
+from secondface.vision.mesh_shape import align_rigid
+from secondface.vision.track import FaceTracker
+
+DESTINATION = Path(__file__).parent.parent / "src/secondface/vision/face_topology.json"
+MESH_POINTS = 468
+CYLINDER_RADIUS = 0.75
+"""Of the unwrapping cylinder, in face widths: smaller gives the cheeks' sides more room in the atlas."""
+
+
+def frontal_meshes(folder: Path) -> list[Float]:
+    """The meshes of the synthetic frontal portraits in `folder`."""
+    sessions, meshes = OrtSessions(), list[Float]()
+    for path in sorted(folder.glob("synth_*_front.jpg")):
+        bgr = cv2.imread(str(path))
+        if bgr is None:
+            raise SystemExit(f"cannot read {path}")
+        faces = FaceTracker(sessions).still(ArrayFrame(np.ascontiguousarray(bgr[..., ::-1])))
+        meshes.append(faces[0].points[:MESH_POINTS])
+    return meshes
+
+
+def mean_shape(meshes: list[Float]) -> Float:
+    """Generalised Procrustes mean, centred, one unit wide."""
+    mean = meshes[0].astype(np.float64)
+    for _ in range(5):
+        aligned = [align_rigid(mesh, mean) for mesh in meshes]
+        mean = np.mean(aligned, 0)
+        mean = (mean - mean.mean(0)) / np.ptp(mean[:, 0])
+    return mean.astype(np.float32)
+
+
+def mirror_pairs(shape: Float) -> npt.NDArray[np.int64]:
+    """For each point the index of its mirror image: closest pairs first, after a flip that is fitted to the face."""
+    flipped = shape * np.array([-1, 1, 1], np.float32)
+    fitted = flipped  # the portraits are frontal, so the flip alone is close
+    for _ in range(10):
+        distance = np.linalg.norm(fitted[:, None] - shape[None], axis=2)
+        pairs = _pair_up(distance + distance.T)
+        fitted = align_rigid(flipped[pairs], shape)[pairs]
+    return pairs
+
+
+def _pair_up(cost: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
+    partner = np.full(len(cost), -1)
+    for flat in np.argsort(cost, axis=None):
+        i, j = divmod(int(flat), len(cost))
+        if partner[i] < 0 and partner[j] < 0:
+            partner[i], partner[j] = j, i
+    return partner
+
+
+def unwrap(shape: Float) -> Float:
+    """Cylindrical atlas coordinates, not yet scaled."""
+    depth = shape[:, 2] - shape[:, 2].max()
+    u = CYLINDER_RADIUS * np.arctan2(shape[:, 0], CYLINDER_RADIUS - 0.55 - depth)
+    return np.stack([u, shape[:, 1]], 1).astype(np.float32)
+
+
+def triangulate(uv: Float) -> list[list[int]]:
+    """Delaunay triangles on the atlas."""
+    low, high = uv.min(0) - 1, uv.max(0) + 1
+    scale = 4096.0 / float((high - low).max())
+    grid = ((uv - low) * scale).astype(np.float32)
+    plane = cv2.Subdiv2D((0, 0, 4200, 4200))
+    vertex = {plane.insert((float(x), float(y))): i for i, (x, y) in enumerate(grid)}
+    triangles = list[list[int]]()
+    for corner in plane.getTriangleList().reshape(-1, 3, 2):
+        ids = [int(np.abs(grid - point).sum(1).argmin()) for point in corner]
+        near = all(float(np.abs(grid[i] - p).sum()) < 0.5 for i, p in zip(ids, corner, strict=True))
+        if near and len(set(ids)) == 3:
+            triangles.append(ids)
+    assert len(vertex) == len(uv)
+    return triangles
+
+
+def main() -> None:
+    shape = mean_shape(frontal_meshes(Path(sys.argv[1])))
+    pairs = mirror_pairs(shape)
+    flip = np.array([-1, 1, 1], np.float32)
+    for _ in range(10):  # each turn brings the mirror plane closer to x = 0
+        shape = align_rigid(shape, (shape + shape[pairs] * flip) / 2)
+    upright = (shape + shape[pairs] * flip) / 2
+    uv = unwrap(upright)
+    data = {
+        "points": np.round(upright, 5).tolist(),
+        "mirror": pairs.tolist(),
+        "atlas": np.round(uv, 5).tolist(),
+        "triangles": triangulate(uv),
+    }
+    DESTINATION.write_text(json.dumps(data, separators=(",", ":")) + "\n")
+    print(f"{len(data['triangles'])} triangles, atlas {np.ptp(uv[:, 0]):.2f} x {np.ptp(uv[:, 1]):.2f}")
+
+
+if __name__ == "__main__":
+    main()
