@@ -51,7 +51,7 @@ class Settings(BaseSettings):
     device: Literal["auto", "cpu", "cuda", "tensorrt"] = Field(
         "auto", description="Where models run; auto takes the fastest device that works on this machine."
     )
-    threads: int = Field(0, ge=0, le=1024, description="Threads of the CPU device; 0 takes one per core.")
+    threads: int = Field(0, ge=0, le=1024, description="Threads of one model call on the CPU; 0 chooses.")
     cache_dir: Path = Field(
         default_factory=lambda: _folder("XDG_CACHE_HOME", ".cache"),
         description="Folder for what can be built again, such as compiled TensorRT engines.",
@@ -92,7 +92,6 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
-
 
     def limits(self) -> dict[str, int | None]:
         """The limits of one run, as a request names them."""

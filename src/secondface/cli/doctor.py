@@ -1,0 +1,145 @@
+"""`secondface doctor`: what works on this machine, what does not, and why."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from secondface import __version__
+from secondface.cli.commands import Command, Session, json_option, session
+from secondface.cli.exits import NEGATIVE, OK
+from secondface.cli.language import gettext as _
+from secondface.errors import SecondfaceError
+
+State = Literal["ok", "note", "broken"]
+_GIB = 2**30
+_SIGNS: dict[State, str] = {"ok": "✓", "note": "·", "broken": "✗"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line: what was looked at, whether it works, and what was seen. A note is not a fault."""
+
+    topic: str
+    state: State
+    detail: str
+
+
+def command() -> click.Command:
+    return Command(
+        "doctor",
+        params=[json_option()],
+        callback=click.pass_context(_doctor),
+        short_help=_("Say what works on this machine, what does not, and why."),
+        help=_("Say what works on this machine, what does not, and why. Ends with 1 if something needed is broken."),
+    )
+
+
+def _doctor(context: click.Context, json: bool) -> int:
+    own = session(context)
+    findings = list(findings_of(own))
+    if json:
+        own.screen.object({"findings": [asdict(finding) for finding in findings]})
+    own.screen.rows([(_SIGNS[each.state], each.topic, each.detail) for each in findings])
+    return NEGATIVE if any(each.state == "broken" for each in findings) else OK
+
+
+def findings_of(own: Session) -> Iterator[Finding]:
+    """All checks, each on its own: one that fails is a finding and stops no other."""
+    checks: list[tuple[str, Callable[[], Iterator[Finding]]]] = [
+        ("secondface", _program), (_("settings"), lambda: _settings(own)), (_("processor"), _processor),
+        (_("memory"), _memory), (_("disk"), _disk), (_("devices"), _devices), (_("models"), _models),
+        (_("video encoders"), _encoders), (_("label fonts"), _fonts),
+    ]  # fmt: skip
+    for topic, check in checks:
+        try:
+            yield from check()
+        except (SecondfaceError, OSError, ImportError) as error:
+            yield Finding(topic, "broken", str(error))
+
+
+def _program() -> Iterator[Finding]:
+    yield Finding(
+        "secondface",
+        "ok",
+        f"{__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}",
+    )
+
+
+def _settings(own: Session) -> Iterator[Finding]:
+    from secondface.settings import setting_rows, unknown_variables
+
+    changed = [f"{row.name}={row.value}" for row in setting_rows(own.settings) if row.source != "default"]
+    yield Finding(_("settings"), "ok", ", ".join(changed) or _("all at their defaults"))
+    for name in unknown_variables(os.environ):
+        yield Finding(_("settings"), "note", _("{name} names no setting; is it a slip of the pen?").format(name=name))
+
+
+def _processor() -> Iterator[Finding]:
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    yield Finding(_("processor"), "ok", _("{usable} cores usable").format(usable=usable))
+
+
+def _memory() -> Iterator[Finding]:
+    import psutil
+
+    memory = psutil.virtual_memory()
+    detail = _("{free} of {total} GiB free").format(
+        free=f"{memory.available / _GIB:.1f}", total=f"{memory.total / _GIB:.1f}"
+    )
+    yield Finding(_("memory"), "ok" if memory.available >= _GIB else "note", detail)
+
+
+def _disk() -> Iterator[Finding]:
+    free = shutil.disk_usage(Path.cwd()).free
+    detail = _("{free} GiB free in {folder}").format(free=f"{free / _GIB:.1f}", folder=Path.cwd())
+    yield Finding(_("disk"), "ok" if free >= _GIB else "note", detail)
+
+
+def _devices() -> Iterator[Finding]:
+    from secondface.models.devices import probe_devices, resolve_device
+
+    for status in probe_devices():
+        yield Finding(status.device, "ok" if status.usable else "note", status.reason or _("works"))
+    if Path("/dev/nvidia0").exists() and resolve_device("auto") == "cpu":
+        yield Finding("GPU", "note", _("An NVIDIA card is present, but models run on the CPU; see the reasons above."))
+
+
+def _models() -> Iterator[Finding]:
+    from secondface.models.store import describe
+
+    found = describe()
+    bad = [status for status in found if status.state != "ready"]
+    for status in bad:
+        yield Finding(_("models"), "broken", f"{status.manifest.name}: {status.detail}")
+    if not bad:
+        size_mb = sum(status.manifest.size_bytes for status in found) / 1e6
+        detail = _("{number} models, {size} MB, all as their manifests say").format(
+            number=len(found), size=f"{size_mb:.0f}"
+        )
+        yield Finding(_("models"), "ok", detail)
+
+
+def _encoders() -> Iterator[Finding]:
+    from secondface.media.write import available_encoders
+
+    found = available_encoders()
+    missing = [codec for codec, encoder in found.items() if encoder is None]
+    present = ", ".join(f"{codec} ({encoder})" for codec, encoder in found.items() if encoder)
+    yield Finding(_("video encoders"), "broken" if "h264" in missing else "ok", present)
+    if missing:
+        yield Finding(_("video encoders"), "note", _("not here: {names}").format(names=", ".join(missing)))
+
+
+def _fonts() -> Iterator[Finding]:
+    from secondface.vision.label import render_label
+
+    art = render_label(("AI生成 · AI-generated",), 36)
+    yield Finding(_("label fonts"), "ok", _("the label can be drawn, {height} px high").format(height=art.glyph_px))

@@ -1,0 +1,48 @@
+"""Exit codes: one table from what happened to the number that a shell sees."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+
+from secondface.cli.language import gettext as _
+from secondface.errors import BadMedia, BadRequest, Cancelled, FaceProblem, ProviderFault, SecondfaceError
+
+OK = 0
+NEGATIVE = 1
+USAGE = 2
+CLOSED_PIPE = 141
+TERMINATED = 143
+"""128 + the signal (SIGPIPE, SIGTERM), as a shell reports it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """One row of the table; `error` is the class whose subclasses end with this code."""
+
+    code: int
+    meaning: str
+    error: type[SecondfaceError] | None = None
+
+
+def exits() -> tuple[Exit, ...]:
+    """All exit codes of the command line, in the language that was chosen."""
+    return (
+        Exit(OK, _("Done.")),
+        Exit(NEGATIVE, _("The answer is no: verify found no marks, or doctor found something broken.")),
+        Exit(USAGE, _("The command line could not be understood.")),
+        Exit(3, _("The request cannot be run as it stands."), BadRequest),
+        Exit(4, _("A file cannot be used."), BadMedia),
+        Exit(5, _("The pictures do not hold the faces that were asked for."), FaceProblem),
+        Exit(6, _("secondface or this machine failed; nothing is charged."), ProviderFault),
+        Exit(130, _("Cancelled (Ctrl-C); nothing was left behind."), Cancelled),
+        Exit(CLOSED_PIPE, _("Whoever read the output stopped reading.")),
+        Exit(TERMINATED, _("Stopped by SIGTERM; nothing was left behind.")),
+    )
+
+
+def exit_code(error: SecondfaceError) -> int:
+    """The code of the first row whose class holds the error; 6 where no row does; 143 where SIGTERM cancelled it."""
+    if isinstance(error, Cancelled) and error.facts.get("signal") == signal.SIGTERM:
+        return TERMINATED
+    return next((row.code for row in exits() if row.error and isinstance(error, row.error)), 6)

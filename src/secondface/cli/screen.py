@@ -1,0 +1,95 @@
+"""Where words go: for people (colour, panels, a bar), for scripts (only problems), for programs (one JSON object)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from secondface.cli.exits import exit_code
+from secondface.cli.language import gettext as _
+from secondface.errors import SecondfaceError
+
+Mode = Literal["people", "quiet", "json"]
+ACCENT = "#d9432f"
+"""Vermilion, the colour of a seal."""
+
+
+class Screen:
+    """Results go to stdout; progress and problems to stderr, so that a pipe receives results alone."""
+
+    def __init__(self, mode: Mode = "people") -> None:
+        self.mode: Mode = mode
+        self.out = Console(highlight=False, markup=False, soft_wrap=True)
+        self.err = Console(stderr=True, highlight=False, markup=False)
+
+    def object(self, value: Mapping[str, object]) -> None:
+        """The one JSON object of a run with --json."""
+        sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.flush()
+
+    def line(self, text: str, style: str = "") -> None:
+        if self.mode == "people":
+            self.out.print(Text(text, style=style))
+
+    def heading(self, text: str) -> None:
+        self.line(text, f"bold {ACCENT}")
+
+    def rows(self, rows: Sequence[Sequence[str]], right: Sequence[int] = (), dim: Sequence[int] = ()) -> None:
+        """Aligned columns without lines; `right` are columns of figures, `dim` are side remarks."""
+        if self.mode != "people" or not rows:
+            return
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+        for column in range(len(rows[0])):
+            table.add_column(
+                justify="right" if column in right else "left",
+                style="dim" if column in dim else "",
+                overflow="fold",
+                no_wrap=column in right,
+            )
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        self.out.print(table, soft_wrap=False)
+
+    def note(self, text: str) -> None:
+        """A side remark on stderr, for people only."""
+        if self.mode == "people":
+            self.err.print(Text(text, style="yellow"))
+
+    def problem(self, error: SecondfaceError, hint: str = "") -> None:
+        """What went wrong, its code, what to do about it, and where to read more."""
+        title, remedy = _(type(error).title()), _(error.remedy)
+        if self.mode == "json":
+            self.object({"error": problem_object(error, title, remedy, hint)})
+            return
+        where = _("code {code}, exit {exit} · docs/errors/{code}.md").format(code=error.code, exit=exit_code(error))
+        if not self.err.is_terminal:
+            # A log or a pipe wants lines that can be searched, not a box.
+            lines = [_("error: {title}").format(title=title), error.detail, remedy, hint, where]
+            sys.stderr.write("\n  ".join(line for line in lines if line) + "\n")
+            return
+        body = Text(title, style="bold")
+        for text, style in ((error.detail, ""), (remedy, "green"), (hint, "yellow"), (where, "dim")):
+            if text:
+                body.append("\n" + text, style=f"not bold {style}".strip())
+        self.err.print(Panel(body, title=_("secondface could not do it"), border_style=ACCENT, padding=(0, 1)))
+
+
+def problem_object(error: SecondfaceError, title: str, remedy: str, hint: str = "") -> dict[str, object]:
+    """An error as the JSON modes print it."""
+    return {
+        "code": error.code,
+        "title": title,
+        "detail": error.detail,
+        "remedy": remedy,
+        "hint": hint,
+        "fault": error.fault,
+        "retryable": error.retryable,
+        "exit_code": exit_code(error),
+    }

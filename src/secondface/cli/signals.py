@@ -1,0 +1,38 @@
+"""Ctrl-C and SIGTERM while a run is under way: ask it to stop, let it tidy up, remember which signal it was."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Stop(threading.Event):
+    """Set by the first signal; the run looks at it between frames and leaves nothing behind."""
+
+    received: int = 0
+    """The number of that signal."""
+
+
+@contextmanager
+def stop_on_signals() -> Generator[Stop]:
+    """While inside, signals set the Stop instead of killing the process; a second Ctrl-C kills it after all."""
+    stop = Stop()
+
+    def on_signal(number: int, _frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.received = number
+        stop.set()
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number in numbers:
+        signal.signal(number, on_signal)
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
