@@ -27,6 +27,7 @@ from secondface.models.store import read_verified, resolve
 from secondface.observe import BusyClock, histogram, span
 
 _ERRORS_ONLY = 3
+Shape = tuple[int | str | None, ...]
 
 
 class OrtSession:
@@ -51,6 +52,11 @@ class OrtSession:
     def busy_ms(self) -> int:
         """Milliseconds in which at least one call of this model was running."""
         return self._clocks[0].busy_ms
+
+    def tensors(self) -> tuple[list[tuple[str, Shape]], list[tuple[str, Shape]]]:
+        """Names and shapes that the loaded graph itself takes and gives, which must be those of its manifest."""
+        taken, given = self._session.get_inputs(), self._session.get_outputs()
+        return [(each.name, tuple(each.shape)) for each in taken], [(each.name, tuple(each.shape)) for each in given]
 
     def run(self, inputs: Mapping[str, npt.NDArray[np.generic]]) -> dict[str, npt.NDArray[np.float32]]:
         """Named arrays in, all of the manifest's outputs by name out. Raises ModelFailed."""

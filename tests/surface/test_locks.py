@@ -1,0 +1,47 @@
+"""The lock files pin everything that is declared, prove it by hash, and name no host."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+LOCKS = ["requirements.lock", "requirements-build.lock", "requirements-dev.lock"]
+
+
+def _pins(path: Path) -> dict[str, list[str]]:
+    """Package to versions; more than one where Python versions differ."""
+    pins: dict[str, list[str]] = {}
+    for name, version in re.findall(r"^([a-z0-9][a-z0-9._-]*)==([^\s;\\]+)", path.read_text("utf-8"), re.MULTILINE):
+        pins.setdefault(name, []).append(version)
+    return pins
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_names_no_host(root: Path, lock: str) -> None:
+    assert not re.search(r"://|--(extra-)?index-url|--find-links|--trusted-host", (root / lock).read_text("utf-8"))
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_pin_has_hashes(root: Path, lock: str) -> None:
+    entries = re.split(r"^(?=[a-z0-9])", (root / lock).read_text("utf-8"), flags=re.MULTILINE)
+    assert [entry.splitlines()[0] for entry in entries if entry.strip() and "--hash=sha256:" not in entry] == []
+
+
+def test_every_declared_dependency_is_pinned(root: Path) -> None:
+    declared = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    names = {re.split(r"[<>=!~\[; ]", requirement)[0] for requirement in declared}
+    assert names <= set(_pins(root / "requirements.lock"))
+
+
+def test_development_tests_what_is_shipped(root: Path) -> None:
+    shipped, developed = _pins(root / "requirements.lock"), _pins(root / "requirements-dev.lock")
+    assert {name: versions for name, versions in shipped.items() if developed.get(name) != versions} == {}
+
+
+def test_each_python_gets_its_pyav(root: Path) -> None:
+    text = (root / "requirements.lock").read_text("utf-8")
+    assert re.search(r"^av==18\.\S+ ; python_full_version < '3\.12'", text, re.MULTILINE)
+    assert re.search(r"^av==19\.\S+ ; python_full_version >= '3\.12'", text, re.MULTILINE)

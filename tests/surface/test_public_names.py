@@ -1,0 +1,15 @@
+"""The public surface is a list; whoever changes it changes this list knowingly."""
+
+from __future__ import annotations
+
+import secondface
+
+
+def test_public_names() -> None:
+    assert sorted(secondface.__all__) == ["__version__", "run", "swap"]
+
+
+def test_each_public_name_is_there_and_explained() -> None:
+    for name in secondface.__all__:
+        value = getattr(secondface, name)
+        assert isinstance(value, str) or (value.__doc__ and value.__module__.startswith("secondface"))

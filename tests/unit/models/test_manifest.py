@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from secondface.errors import ModelCorrupt
+from secondface.models.manifest import embedded_folder, load_manifests, parse_manifest
+from secondface.models.sessions import OrtSessions
+
+EMBEDDED = [
+    "face_detect_back256", "face_detect_full192", "face_id_dlib128", "face_mesh_478", "person_seg_256",
+    "sr2x_photo", "sr2x_photo_dn1", "sr2x_photo_dn3",
+]  # fmt: skip
+
+
+def test_each_embedded_model_has_a_manifest() -> None:
+    manifests = load_manifests()
+    assert [manifest.name for manifest in manifests] == EMBEDDED
+    assert all(manifest.file == f"{manifest.name}.onnx" for manifest in manifests)
+
+
+def test_no_model_file_lies_beside_its_manifest_unnamed() -> None:
+    files = {entry.name for entry in embedded_folder().iterdir() if entry.name.endswith(".onnx")}
+    assert files == {manifest.file for manifest in load_manifests()}
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_contract_is_what_the_model_takes_and_gives(name: str) -> None:
+    session = OrtSessions().get(name)
+    taken, given = session.tensors()
+    declared = session.manifest
+    assert taken == [(tensor.name, tensor.shape) for tensor in declared.inputs]
+    assert given == [(tensor.name, tensor.shape) for tensor in declared.outputs]
+
+
+def test_only_models_with_free_height_and_width_take_any_size() -> None:
+    free = [manifest.name for manifest in load_manifests() if manifest.takes_any_size]
+    assert free == ["sr2x_photo", "sr2x_photo_dn1", "sr2x_photo_dn3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("name = ", "toml"),
+        ('name = "x"', "version"),
+        ('name = "Bad Name"\nsha256 = "00"', "sha256"),
+    ],
+)
+def test_a_broken_manifest_is_refused_with_its_name(text: str, reason: str) -> None:
+    with pytest.raises(ModelCorrupt) as raised:
+        parse_manifest(text, "broken.toml")
+    assert "broken.toml" in str(raised.value)
+    assert reason == "toml" or reason in str(raised.value)

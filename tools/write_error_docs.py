@@ -1,0 +1,101 @@
+"""Write docs/errors/ from the error classes: one page per code, and a table of all.
+
+Usage: python -m tools.write_error_docs
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+from secondface import errors
+from secondface.errors import SecondfaceError
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "errors"
+_PAYS = {
+    "caller": "The caller's input or wish",
+    "provider": "secondface or its machine; such an attempt is not charged",
+}
+
+
+def error_classes() -> list[type[SecondfaceError]]:
+    """Every error class, parents before children, each once."""
+    return list(dict.fromkeys(_descend(SecondfaceError)))
+
+
+def _descend(root: type[SecondfaceError]) -> Iterator[type[SecondfaceError]]:
+    yield root
+    for child in root.__subclasses__():
+        if child.__module__ == errors.__name__:
+            yield from _descend(child)
+
+
+def _remedy(error: type[SecondfaceError]) -> str:
+    return inspect.cleandoc(error.__doc__ or "").partition("\n")[2].strip()
+
+
+def _yes(answer: bool) -> str:
+    return "yes" if answer else "no"
+
+
+def page(error: type[SecondfaceError]) -> str:
+    """The page of one code."""
+    kind = error.__mro__[1]
+    parent = f"[`{kind.code}`]({kind.code}.md)" if issubclass(kind, SecondfaceError) else "none"
+    return "\n".join(
+        [
+            f"# `{error.code}`",
+            "",
+            error.title(),
+            "",
+            "| | |",
+            "|---|---|",
+            f"| class | `secondface.errors.{error.__name__}` |",
+            f"| fault | `{error.fault}`: {_PAYS[error.fault]} |",
+            f"| retried by itself | {_yes(error.retryable)} |",
+            f"| a kind of | {parent} |",
+            "",
+            "## What to do",
+            "",
+            _remedy(error),
+            "",
+        ]
+    )
+
+
+def index() -> str:
+    """The table of all codes."""
+    rows = [
+        f"| [`{error.code}`]({error.code}.md) | {error.title()} | `{error.fault}` | {_yes(error.retryable)} |"
+        for error in error_classes()
+    ]
+    head = [
+        "# Errors",
+        "",
+        "Every error has a stable code. `fault` says who pays for the attempt, `retried` whether the scheduler tries",
+        "again by itself. These pages are written by `make docs` from the classes in `secondface.errors`.",
+        "",
+        "| code | message | fault | retried |",
+        "|---|---|---|---|",
+    ]
+    return "\n".join([*head, *rows, ""])
+
+
+def pages() -> dict[str, str]:
+    """File name to text, for the whole folder."""
+    return {"README.md": index()} | {f"{error.code}.md": page(error) for error in error_classes()}
+
+
+def main() -> None:
+    """Write all pages, and remove those of codes that are gone."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    wanted = pages()
+    for stale in set(FOLDER.glob("*.md")) - {FOLDER / name for name in wanted}:
+        stale.unlink()
+    for name, text in wanted.items():
+        (FOLDER / name).write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
