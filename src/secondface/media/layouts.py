@@ -1,0 +1,81 @@
+"""Pixel formats as layouts of planes: how many, how deep, how the chroma is subsampled.
+
+Decides which of FFmpeg's formats are kept as they are and which planar format stands in for any other;
+must not know colours or files.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Family = Literal["yuv", "gray", "rgb"]
+
+_SUBSAMPLING: dict[str, tuple[int, int]] = {
+    "420": (1, 1), "422": (1, 0), "444": (0, 0), "440": (0, 1), "411": (2, 0), "410": (2, 2),
+}  # fmt: skip
+_YUV = re.compile(r"yuv(?P<full>j?)(?P<alpha>a?)(?P<sampling>4[0-4]{2})p(?P<depth>9|10|12|14|16)?(?P<order>le)?")
+_GRAY = re.compile(r"gray(?P<depth>9|10|12|14|16)?(?P<order>le)?")
+_RGB = re.compile(r"gbr(?P<alpha>a?)p(?P<depth>9|10|12|14|16)?(?P<order>le)?")
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneLayout:
+    """One planar pixel format. Chroma planes are `1 << shift_x` times narrower and `1 << shift_y` times lower."""
+
+    name: str
+    family: Family
+    depth: int
+    shift_x: int = 0
+    shift_y: int = 0
+    alpha: bool = False
+    implies_full_range: bool = False
+
+    @property
+    def plane_count(self) -> int:
+        return (1 if self.family == "gray" else 3) + int(self.alpha)
+
+    def plane_size(self, index: int, width: int, height: int) -> tuple[int, int]:
+        """Width and height of plane `index` of a picture of that size; odd sizes round up."""
+        if self.family == "yuv" and index in (1, 2):
+            return -(-width >> self.shift_x), -(-height >> self.shift_y)
+        return width, height
+
+    def turned(self) -> PlaneLayout | None:
+        """The layout of the same planes after a quarter turn (4:2:2 lies on its side as 4:4:0), if there is one."""
+        if self.shift_x == self.shift_y:
+            return self
+        other = {(1, 0): "440", (0, 1): "422"}.get((self.shift_x, self.shift_y))
+        if other is None or self.alpha or self.depth not in (8, 10, 12):
+            return None
+        return layout_of(re.sub(r"4\d\d", other, self.name))
+
+    def full_chroma(self) -> PlaneLayout:
+        """The same depth with chroma at full size."""
+        found = layout_of(re.sub(r"4\d\d", "444", self.name))
+        return found or self
+
+
+def layout_of(name: str) -> PlaneLayout | None:
+    """The layout of FFmpeg's pixel format `name`, or None when its planes cannot be used as they are."""
+    if (match := _YUV.fullmatch(name)) and match["sampling"] in _SUBSAMPLING:
+        shift_x, shift_y = _SUBSAMPLING[match["sampling"]]
+        depth = int(match["depth"] or 8)
+        return PlaneLayout(name, "yuv", depth, shift_x, shift_y, bool(match["alpha"]), bool(match["full"]))
+    if match := _GRAY.fullmatch(name):
+        return PlaneLayout(name, "gray", int(match["depth"] or 8))
+    if match := _RGB.fullmatch(name):
+        return PlaneLayout(name, "rgb", int(match["depth"] or 8), alpha=bool(match["alpha"]), implies_full_range=True)
+    return None
+
+
+def stand_in(name: str, depth: int, is_rgb: bool) -> PlaneLayout:
+    """The planar format that holds format `name` with the least loss."""
+    known = {"nv12": "yuv420p", "nv21": "yuv420p", "yuyv422": "yuv422p", "uyvy422": "yuv422p", "yvyu422": "yuv422p",
+             "nv16": "yuv422p", "nv24": "yuv444p", "p010le": "yuv420p10le", "p016le": "yuv420p16le"}  # fmt: skip
+    guess = known.get(name) or (("gbrp" if depth <= 8 else "gbrp12le") if is_rgb else
+                                ("yuv444p" if depth <= 8 else "yuv444p12le"))  # fmt: skip
+    found = layout_of(guess)
+    assert found is not None
+    return found

@@ -1,0 +1,102 @@
+"""What a container and its first decoded picture say about a video.
+
+Decides sizes, times, colours and notes from FFmpeg's fields; must not decode or keep anything open.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import av
+from av.container import InputContainer
+from av.sidedata.sidedata import Type as SideDataType
+from av.stream import Disposition, Stream
+from av.video.stream import VideoStream
+
+from secondface.media.info import MediaInfo, PictureFacts, StreamFacts
+from secondface.media.orientation import UPRIGHT, Orientation, of_display_matrix
+from secondface.media.pictures import layout_for
+from secondface.media.ycbcr import ColourSpace
+
+_MICROSECOND = Fraction(1, 1_000_000)
+_HDR_TRANSFERS = {16: "PQ", 18: "HLG"}
+
+
+def space_of(picture: av.VideoFrame) -> ColourSpace:
+    """What the code values of `picture` mean, with guesses where it is untagged."""
+    layout = layout_for(picture.format.name)
+    return ColourSpace.tagged(
+        picture.colorspace, picture.color_range, picture.color_primaries, picture.color_trc,
+        size=(picture.width, picture.height), full=layout.implies_full_range, rgb=layout.family == "rgb",
+    )  # fmt: skip
+
+
+def picture_facts(picture: av.VideoFrame, stream: VideoStream) -> PictureFacts:
+    """How `stream`, whose first picture this is, stores its pictures."""
+    orientation = _orientation(picture) or UPRIGHT
+    stored = layout_for(picture.format.name)
+    layout = stored
+    if orientation.swaps_sides:
+        turned = stored.turned()
+        if turned is None:
+            stored = layout = stored.full_chroma()
+        else:
+            layout = turned
+    aspect = stream.sample_aspect_ratio or stream.codec_context.sample_aspect_ratio or Fraction(1, 1)
+    if orientation.swaps_sides:
+        aspect = 1 / aspect
+    time_base = stream.time_base or picture.time_base
+    return PictureFacts(
+        stream.index, stored, layout, space_of(picture), time_base, orientation, aspect, picture.interlaced_frame
+    )
+
+
+def video_info(format_name: str, container: InputContainer, stream: VideoStream, picture: av.VideoFrame) -> MediaInfo:
+    """Everything known of the video in `container`, whose first picture is `picture`."""
+    facts = picture_facts(picture, stream)
+    width, height = facts.orientation.shown_size(picture.width, picture.height)
+    duration = _duration(container, stream)
+    rate = stream.average_rate or stream.guessed_rate
+    count = stream.frames or None
+    if count and rate and duration and count > duration * rate * Fraction(51, 50) + 1:
+        # an edit list hides some of the frames that the table counts
+        count = round(duration * rate)
+    return MediaInfo(
+        "video", format_name, width, height, count, rate or None, duration,
+        tuple(_stream_facts(each) for each in container.streams), _notes(picture, facts), facts,
+    )  # fmt: skip
+
+
+def _orientation(picture: av.VideoFrame) -> Orientation | None:
+    matrix = picture.side_data.get(SideDataType.DISPLAYMATRIX)
+    return of_display_matrix(bytes(matrix)) if matrix is not None else UPRIGHT
+
+
+def _notes(picture: av.VideoFrame, facts: PictureFacts) -> tuple[str, ...]:
+    notes: list[str] = []
+    if _orientation(picture) is None:
+        notes.append("the display matrix is no multiple of a quarter turn: shown as stored")
+    if facts.interlaced:
+        notes.append("interlaced: the fields are kept as they are")
+    if facts.space.transfer in _HDR_TRANSFERS:
+        notes.append(f"HDR ({_HDR_TRANSFERS[facts.space.transfer]}): steps see the signal as it is stored")
+    if picture.format.name != facts.stored.name:
+        notes.append(f"pixel format {picture.format.name} is held as {facts.stored.name}")
+    return tuple(notes)
+
+
+def _stream_facts(stream: Stream) -> StreamFacts:
+    base = stream.time_base or Fraction(0)
+    codec = stream.codec_context.codec.canonical_name if stream.codec_context is not None else "unknown"
+    return StreamFacts(
+        stream.index, stream.type, codec,
+        stream.start_time * base if stream.start_time is not None else None,
+        stream.duration * base if stream.duration is not None else None,
+        stream.language, bool(stream.disposition & Disposition.attached_pic),
+    )  # fmt: skip
+
+
+def _duration(container: InputContainer, stream: VideoStream) -> Fraction | None:
+    if stream.duration and stream.time_base:
+        return stream.duration * stream.time_base
+    return container.duration * _MICROSECOND if container.duration else None
