@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import av
 from av.container import InputContainer
@@ -24,6 +24,9 @@ from secondface.media.pictures import DecodedFrame, converted, plane_views
 from secondface.media.planes import PlanarFrame
 from secondface.media.signatures import sniff
 from secondface.media.video_facts import space_of, video_info
+
+if TYPE_CHECKING:
+    from av.container.core import Chapter  # only the stub has this name
 
 DECODER_THREADS = 2
 """Each decoder thread keeps whole pictures alive, so two are the default however many cores there are."""
@@ -99,6 +102,10 @@ class VideoReader:
         for picture in self._pictures:
             yield self._frame(picture, index, clock)
             index += 1
+
+    def descriptions(self) -> tuple[dict[str, str], dict[str, str], list[Chapter]]:
+        """Tags of the file, tags of the video stream, and chapters, as the container has them."""
+        return dict(self._container.metadata), dict(self._stream(self._container).metadata), self._container.chapters()
 
     def close(self) -> None:
         """Let go of the file; frames that were handed out stay valid."""

@@ -1,0 +1,192 @@
+"""The streams beside the picture: sound, subtitles, cover art, fonts, timecode.
+
+Decides copy, transcode or drop for each, and feeds them to the output as the picture advances: packets are read again from
+the input, so that never more than one is held however long the file is. Must not know pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+from av.audio.stream import AudioStream
+from av.container import OutputContainer
+from av.packet import Packet
+from av.stream import AttachmentStream, Disposition, Stream
+
+from secondface.media.containers import open_input, reading_failures, writing_failures
+
+Action = Literal["encoded", "copied", "transcoded", "dropped"]
+KEPT_TAGS = ("language", "title")
+"""Tags of a stream that are kept; others name devices, places or programs."""
+_SOUND_CODEC = {"mp4": "aac", "mov": "aac", "matroska": "aac", "webm": "libopus"}
+
+
+@dataclass(slots=True)
+class StreamReport:
+    """What became of one stream of the input; `reason` says why when it was not kept as it was."""
+
+    index: int
+    kind: str
+    codec: str
+    action: Action
+    reason: str = ""
+    language: str | None = None
+    packets: int = 0
+
+
+class _Copy:
+    """Hands on packets as they are; only the stream that they belong to changes, and the origin of time."""
+
+    def __init__(self, output: OutputContainer, template: Stream) -> None:
+        self.stream = output.add_stream_from_template(template)
+        self._last: int | None = None
+
+    def take(self, packet: Packet[Stream]) -> Iterable[Packet[Stream]]:
+        if packet.dts is not None:
+            if self._last is not None and packet.dts < self._last:
+                # no container can hold time that runs backwards
+                return ()
+            self._last = packet.dts
+        packet.stream = self.stream
+        return (packet,)
+
+    def finish(self) -> Iterable[Packet[Stream]]:
+        return ()
+
+
+class _Transcode:
+    """Decodes and encodes again, with the same start."""
+
+    def __init__(self, output: OutputContainer, source: AudioStream, codec: str) -> None:
+        context = source.codec_context
+        rate = 48000 if codec == "libopus" else context.sample_rate
+        self.stream = output.add_stream(codec, rate=rate)
+        self.stream.codec_context.layout = context.layout.name
+        self.stream.codec_context.bit_rate = 80_000 * max(1, context.layout.nb_channels)
+
+    def take(self, packet: Packet[Stream]) -> Iterable[Packet[Stream]]:
+        for frame in packet.decode():
+            yield from self.stream.encode(frame)
+
+    def finish(self) -> Iterable[Packet[Stream]]:
+        yield from self.stream.encode(None)
+
+
+class SideStreams:
+    """Every stream of the file `path` but number `picture_index`, on its way into `output`.
+
+    `origin` is the time in seconds that becomes 0 in the output.
+    """
+
+    def __init__(
+        self, path: Path, format_name: str, picture_index: int, output: OutputContainer, container: str, *,
+        origin: Fraction = Fraction(0), sound: bool = True,
+    ) -> None:  # fmt: skip
+        self._path = path
+        self._origin = origin
+        self._output = output
+        self._container = container
+        self._tracks: dict[int, _Copy | _Transcode] = {}
+        self.reports: dict[int, StreamReport] = {}
+        self._input = open_input(path, format_name)
+        try:
+            held = output.supported_codecs
+            for stream in self._input.streams:
+                if stream.index != picture_index:
+                    self._decide(stream, held, sound)
+            self._packets = self._read()
+            self._next = next(self._packets, None)
+        except BaseException:
+            self._input.close()
+            raise
+
+    @property
+    def timecode(self) -> str | None:
+        """The timecode track's start, which the output's muxer writes anew."""
+        for stream in self._input.streams:
+            if found := stream.metadata.get("timecode"):
+                return found
+        return None
+
+    def advance(self, until: Fraction | None) -> None:
+        """Write everything that lies before `until` seconds of the output; None for all that is left."""
+        while self._next is not None and (until is None or self._time(self._next) <= until):
+            self._send(self._next)
+            self._next = next(self._packets, None)
+        if until is None:
+            for index, track in self._tracks.items():
+                with writing_failures(self._path, f"stream {index}"):
+                    self._mux(index, track.finish())
+
+    def close(self) -> None:
+        """Let go of the input."""
+        self._next = None
+        self._input.close()
+
+    def _decide(self, stream: Stream, held: set[str], sound: bool) -> None:
+        codec = stream.codec_context.codec.canonical_name if stream.codec_context is not None else ""
+        report = StreamReport(stream.index, stream.type, codec or "unknown", "dropped", language=stream.language)
+        self.reports[stream.index] = report
+        copies = codec in held and (stream.type != "audio" or sound)
+        match stream:
+            case AudioStream() if not sound:
+                report.reason = "sound was switched off"
+            case AudioStream() if not copies:
+                self._keep(_Transcode(self._output, stream, _SOUND_CODEC[self._container]), stream, report, "transcoded")
+                report.reason = f"{self._container} cannot hold {codec}"
+            case AttachmentStream() if self._container == "matroska":
+                self._output.add_attachment(stream.metadata.get("filename", "attachment"), stream.mimetype or "", stream.data)
+                report.action = "copied"
+            case _ if stream.type == "data":
+                written = "timecode" in stream.metadata and self._container == "mov"
+                report.action, report.reason = ("copied", "timecode written anew") if written else (
+                    "dropped", "data tracks can hold positions and serial numbers")  # fmt: skip
+            case _ if stream.type == "video" and not stream.disposition & Disposition.attached_pic:
+                report.reason = "only one video stream is processed"
+            case _ if stream.type in ("audio", "subtitle") and copies:
+                self._keep(_Copy(self._output, stream), stream, report, "copied")
+            case _ if stream.type == "video" and copies and self._container in ("mp4", "mov"):
+                self._keep(_Copy(self._output, stream), stream, report, "copied")
+            case _:
+                report.reason = f"{self._container} cannot hold {codec or stream.type}"
+
+    def _keep(self, track: _Copy | _Transcode, stream: Stream, report: StreamReport, action: Action) -> None:
+        track.stream.metadata.update({key: stream.metadata[key] for key in KEPT_TAGS if key in stream.metadata})
+        track.stream.disposition = stream.disposition
+        self._tracks[stream.index] = track
+        report.action = action
+
+    def _read(self) -> Iterator[Packet[Stream]]:
+        kept = [stream for stream in self._input.streams if stream.index in self._tracks]
+        packets = iter(self._input.demux(*kept)) if kept else iter(())
+        while True:
+            with reading_failures(self._path, "sound and subtitles"):
+                packet = next(packets, None)
+            if packet is None:
+                return
+            if packet.size == 0 and packet.dts is None:
+                continue  # FFmpeg's sign of the end
+            if self._origin:
+                moved = round(self._origin / packet.time_base)
+                packet.dts = packet.dts - moved if packet.dts is not None else None
+                packet.pts = packet.pts - moved if packet.pts is not None else None
+            yield packet
+
+    @staticmethod
+    def _time(packet: Packet[Stream]) -> Fraction:
+        stamp = packet.dts if packet.dts is not None else packet.pts
+        return stamp * packet.time_base if stamp is not None else Fraction(0)
+
+    def _send(self, packet: Packet[Stream]) -> None:
+        index = packet.stream.index
+        with writing_failures(self._path, f"stream {index}"):
+            self._mux(index, self._tracks[index].take(packet))
+
+    def _mux(self, index: int, packets: Iterable[Packet[Stream]]) -> None:
+        for packet in packets:
+            self._output.mux_one(packet)
+            self.reports[index].packets += 1

@@ -1,0 +1,211 @@
+"""VideoWriter: frames in, one finished file out, with everything else of the input beside them.
+
+Decides how pictures reach the encoder (as planes, never through RGB when they are planes already), when the side streams are
+written, and what becomes of the container's own tags. Must not know faces or steps.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import av
+from av.container import OutputContainer
+from av.packet import Packet
+from av.video.stream import VideoStream
+
+from secondface.frames import Frame
+from secondface.media.containers import open_output, writing_failures
+from secondface.media.encoders import EncoderChoice, VideoOptions, choose_encoder, container_for
+from secondface.media.info import PictureFacts
+from secondface.media.layouts import PlaneLayout
+from secondface.media.part_file import PartFile
+from secondface.media.pictures import DecodedFrame, converted, picture_of
+from secondface.media.planes import PlanarFrame, planes_from_rgb
+from secondface.media.read import VideoReader
+from secondface.media.side_streams import SideStreams, StreamReport
+from secondface.media.ycbcr import BT709, ColourSpace
+
+__all__ = ["StreamReport", "VideoOptions", "VideoWriter"]
+
+_KEPT_TAGS = ("title", "creation_time")
+"""Tags of the file that are kept; others name devices, places, people or programs."""
+_ARBITRARY_START = ("mpegts", "mpeg", "asf", "flv", "mxf")
+"""Formats whose clock starts anywhere; the others say by their times how streams lie to each other from 0."""
+
+
+class VideoWriter:
+    """Writes NAME.part beside the output and renames it on close(). Use as a context manager: leaving by an error aborts.
+
+    Raises OutputFormatUnsupported, OutputNotWritable, InvalidOption, DiskFull or EncodeFailed.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], reader: VideoReader, options: VideoOptions | None = None,
+        size: tuple[int, int] | None = None, tags: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        self.path = Path(path)
+        self._facts = reader.picture
+        self._size = size or (reader.info.width, reader.info.height)
+        container = container_for(self.path)
+        options = options or VideoOptions()
+        self._choice = choose_encoder(container, options, self._facts.layout, self._size)
+        self._space = _encoded_space(self._facts)
+        self.notes: list[str] = list(self._choice.notes)
+        self._part = PartFile(self.path)
+        self._closed = False
+        self._frames = 0
+        self._output: OutputContainer | None = None
+        self._side: SideStreams | None = None
+        try:
+            self._origin = Fraction(0)
+            if reader.format_name in _ARBITRARY_START:
+                self._origin = _earliest(reader)
+            self._output = open_output(self._part.path, container, _muxer_options(container, tags or {}))
+            self._stream = self._video_stream(self._output, reader)
+            self._side = SideStreams(
+                reader.path, reader.format_name, self._facts.stream_index, self._output, container,
+                origin=self._origin, sound=options.audio,
+            )  # fmt: skip
+            self._describe(self._output, reader, tags or {})
+            with writing_failures(self.path, self._choice.encoder):
+                self._output.start_encoding()
+        except BaseException:
+            self.abort()
+            raise
+
+    @property
+    def encoder(self) -> EncoderChoice:
+        """What the picture is encoded with."""
+        return self._choice
+
+    def write(self, frame: Frame) -> None:
+        """Encode `frame` at its own time; frames must come in order."""
+        picture = self._picture(frame)
+        picture.pts = frame.pts
+        if frame.pts is not None and self._origin:
+            picture.pts = frame.pts - round(self._origin / frame.time_base)
+        picture.time_base = frame.time_base
+        with writing_failures(self.path, f"frame {frame.index}"):
+            self._mux(self._stream.encode(picture))
+        self._frames += 1
+
+    def close(self) -> list[StreamReport]:
+        """Flush, finish and rename; what became of each stream, in the input's order."""
+        assert self._output is not None and self._side is not None and not self._closed
+        try:
+            with writing_failures(self.path, "at the end"):
+                self._mux(self._stream.encode(None))
+                self._side.advance(None)
+                self._output.close()
+            self._side.close()
+            self._part.commit()
+        except BaseException:
+            self.abort()
+            raise
+        self._closed = True
+        reports = dict(self._side.reports)
+        index = self._facts.stream_index
+        reports[index] = StreamReport(index, "video", self._choice.codec, "encoded", "; ".join(self.notes), packets=self._frames)
+        return [reports[key] for key in sorted(reports)]
+
+    def abort(self) -> None:
+        """Stop and leave nothing behind."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._side is not None:
+            self._side.close()
+        if self._output is not None:
+            _drop(self._output)
+        self._part.discard()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.abort()
+
+    def _video_stream(self, output: OutputContainer, reader: VideoReader) -> VideoStream:
+        choice, rate = self._choice, reader.info.average_rate or Fraction(25)
+        with writing_failures(self.path, choice.encoder):
+            stream = output.add_stream(choice.encoder, rate=rate, options=choice.options)
+        assert isinstance(stream, VideoStream)
+        context = stream.codec_context
+        context.width, context.height = self._size
+        context.pix_fmt = choice.layout.name
+        context.time_base = stream.time_base = self._facts.time_base
+        context.sample_aspect_ratio = self._facts.sample_aspect
+        context.color_range = 2 if self._space.full_range else 1
+        context.colorspace = self._space.matrix
+        context.color_primaries, context.color_trc = self._space.primaries, self._space.transfer
+        context.thread_count = choice.threads
+        if choice.tag is not None:
+            context.codec_tag = choice.tag
+        return stream
+
+    def _describe(self, output: OutputContainer, reader: VideoReader, tags: Mapping[str, str]) -> None:
+        file_tags, stream_tags, chapters = reader.descriptions()
+        output.metadata.update({key: file_tags[key] for key in _KEPT_TAGS if key in file_tags} | dict(tags))
+        self._stream.metadata.update({key: stream_tags[key] for key in ("language", "title") if key in stream_tags})
+        assert self._side is not None
+        if output.format.name == "mov" and (timecode := self._side.timecode):
+            self._stream.metadata["timecode"] = timecode
+        if chapters:
+            output.set_chapters(chapters)
+
+    def _picture(self, frame: Frame) -> av.VideoFrame:
+        target, size = self._choice.layout, (frame.width, frame.height)
+        if isinstance(frame, PlanarFrame):
+            picture = frame.picture if isinstance(frame, DecodedFrame) else picture_of(frame.planes, frame.layout)
+            if _same_planes(frame.layout, target) and frame.space.matrix == self._space.matrix and size == self._size:
+                return picture
+            return converted(picture, target, frame.space, self._space, self._size)
+        picture = picture_of(planes_from_rgb(frame.read(), target, self._space), target)
+        return picture if size == self._size else converted(picture, target, self._space, None, self._size)
+
+    def _mux(self, packets: list[Packet]) -> None:
+        assert self._output is not None and self._side is not None
+        for packet in packets:
+            if packet.dts is not None:
+                self._side.advance(packet.dts * packet.time_base)
+            self._output.mux_one(packet)
+
+
+def _same_planes(one: PlaneLayout, other: PlaneLayout) -> bool:
+    """Whether the planes are the same, even if FFmpeg names full range apart (yuvj420p)."""
+    return (one.family, one.depth, one.shift_x, one.shift_y, one.alpha) == (
+        other.family, other.depth, other.shift_x, other.shift_y, other.alpha,
+    )  # fmt: skip
+
+
+def _encoded_space(facts: PictureFacts) -> ColourSpace:
+    space = facts.space
+    if facts.layout.family == "rgb":
+        # RGB is written as BT.709 with full chroma, which every player understands
+        return ColourSpace(BT709, False, space.primaries, space.transfer)
+    return space
+
+
+def _muxer_options(container: str, tags: Mapping[str, str]) -> dict[str, str]:
+    if container not in ("mp4", "mov"):
+        return {}
+    # FFmpeg silently drops tags that MP4 has no box for unless it is told to use the metadata box
+    return {"movflags": "+faststart+use_metadata_tags" if tags else "+faststart"}
+
+
+def _earliest(reader: VideoReader) -> Fraction:
+    starts = [stream.start for stream in reader.info.streams if stream.start is not None]
+    return min(starts, default=Fraction(0))
+
+
+def _drop(output: OutputContainer) -> None:
+    """Close a file that will not be kept; what its muxer still has to complain of does not matter any more."""
+    try:
+        output.close()
+    except (av.error.FFmpegError, OSError, ValueError):
+        return
