@@ -34,13 +34,13 @@ class Channel(Generic[T]):
             self._items.append(item)
             self._changed.notify()
 
-    def take(self, most: int) -> tuple[int, list[T]] | None:
-        """Wait for items and take all that are there, at most `most`, with the number of those taken before.
+    def take(self, most: int, least: int = 1) -> tuple[int, list[T]] | None:
+        """Wait for `least` items or the end; take what is there, at most `most`, with the number taken before.
 
         None when the channel is closed and empty. Raises Stopped.
         """
         with self._changed:
-            while not self._items and not self._closed and not self._stopped:
+            while len(self._items) < least and not self._closed and not self._stopped:
                 self._changed.wait()
             if self._stopped:
                 raise Stopped

@@ -42,6 +42,8 @@ class Stage(Generic[T]):
     max_batch: int = MAX_BATCH
     workers: int = 1
     """Threads that may run `work` side by side; more than 1 only for work without memory."""
+    grouped: bool = False
+    """Take exactly EngineOptions.group items, fewer only at the end: for decisions that must not depend on timing."""
     compute: bool = True
     """Whether its busy time is device time."""
 
@@ -75,6 +77,8 @@ class EngineOptions:
     """How much may be under way, and how often progress is told."""
 
     max_in_flight: int = 32
+    group: int = 8
+    """Items that a grouped stage takes; one size for all of them, or they would wait for each other."""
     total: int | None = None
     source_name: str = "decode"
     sink_name: str = "encode"
@@ -96,14 +100,16 @@ def run_stages(
     options: EngineOptions | None = None,
     active: BusyClock | None = None,
     cancel: CancelToken | None = None,
+    stopping: threading.Event | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> EngineReport:
     """Run until the source ends. Progress is told in the calling thread.
 
     The first exception anywhere stops all threads and is raised here when none is left; Cancelled when `cancel` is
-    set or Ctrl-C arrives. `active` is open whenever a compute stage works.
+    set or Ctrl-C arrives. `active` is open whenever a compute stage works. `stopping` is set as soon as the run
+    stops, for steps that work long on one item.
     """
-    run = _Run(source, stages, sink, options or EngineOptions(), active or BusyClock())
+    run = _Run(source, stages, sink, options or EngineOptions(), active or BusyClock(), stopping or threading.Event())
     return run.supervise(cancel, on_progress)
 
 
@@ -117,8 +123,10 @@ class _Run(Generic[T]):
         sink: Callable[[T], None],
         options: EngineOptions,
         active: BusyClock,
+        stopping: threading.Event,
     ) -> None:
         self._options = options
+        self._stopping = stopping
         self._active = active
         self._sink = sink
         self._source = source
@@ -190,6 +198,7 @@ class _Run(Generic[T]):
         with self._guard:
             if self._failure is None:
                 self._failure = failure
+        self._stopping.set()
         self._credits.stop()
         for channel in self._channels:
             channel.stop()
@@ -218,8 +227,14 @@ class _Run(Generic[T]):
         source, out, meter = self._channels[place], self._channels[place + 1], self._meters[place + 1]
         reorder = Reorder(out)
 
+        most = min(stage.max_batch, MAX_BATCH)
+        least = 1
+        if stage.grouped:
+            # A group that needs more than may be under way would never come together.
+            most = least = max(1, min(self._options.group, self._options.max_in_flight))
+
         def body() -> None:
-            while (taken := source.take(min(stage.max_batch, MAX_BATCH))) is not None:
+            while (taken := source.take(most, least)) is not None:
                 before, batch = taken
                 results = self._results(stage, batch, meter)
                 if stage.workers > 1:

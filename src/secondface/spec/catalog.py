@@ -16,6 +16,8 @@ from pydantic.fields import FieldInfo
 
 DETECTION_MODELS: Final = ("face_detect_full192", "face_detect_back256", "face_mesh_478", "face_id_dlib128")
 
+_ENLARGERS: Final = MappingProxyType({"none": "sr2x_photo", "light": "sr2x_photo_dn1", "strong": "sr2x_photo_dn3"})
+
 Language = Literal["en", "zh"]
 Share = Annotated[float, Field(ge=0, le=1)]
 Signed: Final = Field(ge=-1, le=1)
@@ -73,6 +75,9 @@ class DenoiseParameters(StepParameters):
 
     level: Annotated[Literal["light", "strong"], _about("How much noise to remove.", "去噪强度。")] = "light"
 
+    def models(self) -> tuple[str, ...]:
+        return (_ENLARGERS[self.level],)
+
 
 class FaceRestoreParameters(StepParameters):
     """How faces are sharpened."""
@@ -87,8 +92,10 @@ class FaceRestoreParameters(StepParameters):
     ] = "none"
 
     def models(self) -> tuple[str, ...]:
-        by_denoise = {"none": "sr2x_photo", "light": "sr2x_photo_dn1", "strong": "sr2x_photo_dn3"}
-        return (by_denoise[self.denoise],)
+        if self.strength == "auto":
+            # The pixels choose, so any of them may be needed.
+            return tuple(_ENLARGERS.values())
+        return tuple(dict.fromkeys((_ENLARGERS["none"], _ENLARGERS[self.denoise])))
 
 
 class FaceSwapParameters(StepParameters):
@@ -106,7 +113,8 @@ class FaceSwapParameters(StepParameters):
     ] = True
 
     def models(self) -> tuple[str, ...]:
-        return ("person_seg_256", "sr2x_photo") if self.occlusion else ("sr2x_photo",)
+        enlarger = _ENLARGERS["none"]
+        return ("person_seg_256", enlarger) if self.occlusion else (enlarger,)
 
 
 class ColourParameters(StepParameters):
@@ -114,6 +122,7 @@ class ColourParameters(StepParameters):
 
     exposure: Annotated[float, Field(ge=-3, le=3), _about("Stops of light to add or take.", "曝光补偿（档）。")] = 0.0
     temperature: Annotated[float, Signed, _about("-1 cooler, 1 warmer.", "色温：-1 更冷，1 更暖。")] = 0.0
+    tint: Annotated[float, Signed, _about("-1 greener, 1 more magenta.", "色调：-1 偏绿，1 偏品红。")] = 0.0
     contrast: Annotated[float, Signed, _about("-1 flatter, 1 stronger.", "对比度：-1 更平，1 更强。")] = 0.0
     saturation: Annotated[float, Signed, _about("-1 grey, 1 vivid.", "饱和度：-1 灰，1 鲜艳。")] = 0.0
     auto: Annotated[
@@ -127,7 +136,7 @@ class UpscaleParameters(StepParameters):
     scale: Annotated[Literal[2, 4], _about("Times wider and higher.", "宽和高的放大倍数。")] = 2
 
     def models(self) -> tuple[str, ...]:
-        return ("sr2x_photo",)
+        return (_ENLARGERS["none"],)
 
 
 class LabelParameters(StepParameters):

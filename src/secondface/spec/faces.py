@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from secondface.errors import InvalidOption, MappingUnresolved
 
-RuleKind = Literal["auto", "largest", "all", "left-to-right", "indexes", "like"]
+RuleKind = Literal["auto", "largest", "all", "left-to-right", "index", "like"]
 _WORDS: dict[str, RuleKind] = {
     "auto": "auto", "largest": "largest", "all": "all", "left-to-right": "left-to-right"
 }  # fmt: skip
@@ -22,19 +22,19 @@ _WORDS: dict[str, RuleKind] = {
 class FaceRule(BaseModel):
     """Which faces are chosen: `largest`, `all`, `left-to-right`, `0,2` (from the left) or `like:IMAGE`.
 
-    `auto` is the largest face for one source and left to right for several.
+    `auto` is the largest face for one source, left to right for several, and all without a source.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: RuleKind = "auto"
-    indexes: tuple[int, ...] = Field(default=(), description="Positions from the left, from 0; only with kind indexes.")
+    indices: tuple[int, ...] = Field(default=(), description="Positions from the left, from 0; only with kind indices.")
     like: Path | None = Field(default=None, description="A picture of the person meant; only with kind like.")
 
     @model_validator(mode="after")
     def _complete(self) -> FaceRule:
-        if (self.kind == "indexes") != bool(self.indexes) or (self.kind == "like") != (self.like is not None):
-            raise InvalidOption("--faces: `indexes` needs positions and `like` needs a picture, other rules neither.")
+        if (self.kind == "index") != bool(self.indices) or (self.kind == "like") != (self.like is not None):
+            raise InvalidOption("--faces: `indices` needs positions and `like` needs a picture, other rules neither.")
         return self
 
     @classmethod
@@ -49,31 +49,32 @@ class FaceRule(BaseModel):
         if all(part.isdecimal() for part in parts):
             numbers = tuple(int(part) for part in parts)
             if len(set(numbers)) == len(numbers):
-                return cls(kind="indexes", indexes=numbers)
+                return cls(kind="index", indices=numbers)
         raise InvalidOption(
             f"--faces {text!r}: write largest, all, left-to-right, numbers such as 0,2, or like:IMAGE.", option="faces"
         )
 
     def for_sources(self, sources: int) -> FaceRule:
-        """The rule with `auto` decided by the number of source people."""
+        """The rule with `auto` decided by the number of source people; without any, all faces are meant."""
         if self.kind != "auto":
             return self
-        return FaceRule(kind="left-to-right" if sources > 1 else "largest")
+        kinds: tuple[RuleKind, ...] = ("all", "largest", "left-to-right")
+        return FaceRule(kind=kinds[min(sources, 2)])
 
     def most_faces(self) -> int | None:
         """How many faces the rule can choose at most; None if only the pixels can tell."""
         match self.kind:
             case "largest" | "like":
                 return 1
-            case "indexes":
-                return len(self.indexes)
+            case "index":
+                return len(self.indices)
             case "auto" | "all" | "left-to-right":
                 return None
 
     def __str__(self) -> str:
         match self.kind:
-            case "indexes":
-                return ",".join(map(str, self.indexes))
+            case "index":
+                return ",".join(map(str, self.indices))
             case "like":
                 return f"like:{self.like}"
             case word:

@@ -65,7 +65,7 @@ class RunRequest(_Value):
     mapping: tuple[FaceMapping, ...] = ()
     restore: Restore = "auto"
     pipeline: PipelineSpec | None = Field(default=None, description="Empty: swap (if there are sources), then restore.")
-    label: LabelSpec = LabelSpec()
+    label: LabelSpec | None = Field(default=None, description="Empty: as the pipeline says.")
     video: VideoOutput = VideoOutput()
     still: StillOutput = StillOutput()
     allow_no_face: bool = False
@@ -144,12 +144,16 @@ class RunRequest(_Value):
 
     def plan(self) -> Plan:
         """The compiled pipeline. Raises InvalidPipeline or UnknownStep."""
-        spec = self.pipeline
-        if spec is None:
-            spec = PipelineSpec(steps=_default_steps(self.restore, swaps=bool(self.sources)), label=self.label)
-        elif self.label != LabelSpec():
-            spec = spec.model_copy(update={"label": self.label})
-        return compile_pipeline(spec, len(self.sources))
+        return plan_for(self.pipeline, self.restore, self.label, len(self.sources))
+
+
+def plan_for(pipeline: PipelineSpec | None, restore: Restore, label: LabelSpec | None, sources: int) -> Plan:
+    """Compile a pipeline, or the default one: swap if there are sources, then restore. `label` replaces its label."""
+    if pipeline is None:
+        pipeline = PipelineSpec(steps=_default_steps(restore, swaps=sources > 0))
+    if label is not None:
+        pipeline = pipeline.model_copy(update={"label": label})
+    return compile_pipeline(pipeline, sources)
 
 
 def read_pipeline(words: str | Path) -> PipelineSpec:

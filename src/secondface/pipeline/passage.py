@@ -1,0 +1,164 @@
+"""One passage of a target's frames through a plan: who is in it, who gets which face, the engine, and what it found.
+
+Decides when faces or sources are missing. Must not know files: frames come from an iterator and go to a function.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from secondface.errors import Cancelled, NoFaceInTarget
+from secondface.frames import Frame, FrameWork, Sessions, StreamInfo
+from secondface.observe import BusyClock
+from secondface.pipeline.device import RunSessions
+from secondface.pipeline.engine import (
+    CancelToken,
+    EngineOptions,
+    EngineReport,
+    Progress,
+    frames_in_flight,
+    run_stages,
+)
+from secondface.pipeline.meter import MemoryPeak
+from secondface.pipeline.people import Picture, SourcePeople, build_sources, describe_reference
+from secondface.pipeline.steps import StepContext, build_stage
+from secondface.pipeline.tally import FaceTally
+from secondface.spec.catalog import UpscaleParameters
+from secondface.spec.faces import FaceRule
+from secondface.spec.graph import Plan
+from secondface.vision.choose import FaceChooser
+from secondface.vision.restore import FaceRestorer
+from secondface.vision.track import FaceTracker
+
+_SEARCHES_PER_SECOND = 4
+
+
+@dataclass(frozen=True)
+class Casting:
+    """Who is to be put onto whom, with pictures read."""
+
+    sources: Sequence[Sequence[Picture]] = ()
+    rule: FaceRule = field(default_factory=FaceRule)
+    like: Picture | None = None
+    """The reference picture of the rule."""
+    mapping: Sequence[tuple[int, int | Picture]] = ()
+    """Source person to face index or reference picture."""
+    allow_no_face: bool = False
+    max_faces: int = 8
+
+
+@dataclass
+class Conduct:
+    """What one run is led by: its sessions, its clocks, and how it is told to stop."""
+
+    sessions: Sessions
+    cancel: CancelToken | None = None
+    on_progress: Callable[[Progress], None] | None = None
+    active: BusyClock = field(default_factory=BusyClock)
+    memory: MemoryPeak = field(default_factory=MemoryPeak)
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def checkpoint(self) -> None:
+        """Raises Cancelled when the run is to stop."""
+        if self.stopping.is_set() or (self.cancel is not None and self.cancel.is_set()):
+            raise Cancelled
+
+    def tell(self, progress: Progress) -> None:
+        self.memory.sample()
+        if self.on_progress is not None:
+            self.on_progress(progress)
+
+    @property
+    def run_sessions(self) -> RunSessions:
+        return RunSessions(self.sessions, self.active, self.checkpoint)
+
+
+@dataclass(frozen=True)
+class Passage:
+    """What a passage did."""
+
+    engine: EngineReport
+    tally: FaceTally
+    notes: tuple[str, ...]
+
+
+def scale_of(plan: Plan) -> int:
+    """How many times wider and higher the output is than the target."""
+    parameters = [step.parameters for step in plan.steps]
+    return next((each.scale for each in parameters if isinstance(each, UpscaleParameters)), 1)
+
+
+def pass_frames(
+    plan: Plan,
+    casting: Casting,
+    stream: StreamInfo,
+    frames: Iterable[Frame],
+    sink: Callable[[Frame], None],
+    *,
+    conduct: Conduct,
+    in_flight_frames: int = 32,
+) -> Passage:
+    """Send all frames through the plan's steps, in order. Raises the errors of faces and models, and Cancelled."""
+    context = _prepare(plan, casting, stream, conduct)
+    on_cpu = conduct.run_sessions.computes_on_cpu
+    stages = [build_stage(step, context, is_device=on_cpu) for step in plan.frame_steps]
+    engine = run_stages(
+        (FrameWork(frame) for frame in frames),
+        stages,
+        lambda work: sink(work.frame),
+        options=EngineOptions(max_in_flight=in_flight_frames, total=stream.frame_count),
+        active=conduct.active,
+        cancel=conduct.cancel,
+        stopping=conduct.stopping,
+        on_progress=conduct.tell,
+    )
+    notes = context.people.notes
+    if plan.finds_faces:
+        notes += _check_faces(casting, context, stream)
+    return Passage(engine, context.tally, notes)
+
+
+def budgeted_frames(plan: Plan, frame_bytes: int, budget_bytes: int) -> int:
+    """How many frames may be under way when some of them are already enlarged."""
+    return frames_in_flight(frame_bytes * scale_of(plan) ** 2, budget_bytes)
+
+
+def _prepare(plan: Plan, casting: Casting, stream: StreamInfo, conduct: Conduct) -> StepContext:
+    """Look at the source and reference pictures; this counts as device time."""
+    sessions = conduct.run_sessions
+    with conduct.active:
+        stills = FaceTracker(sessions)
+        restorer = FaceRestorer(sessions, conduct.checkpoint)
+        people = build_sources(casting.sources, stills, restorer.enlarge2x) if plan.swaps else SourcePeople(())
+        mapping = [
+            (source, describe_reference(goal, stills) if isinstance(goal, Picture) else goal)
+            for source, goal in casting.mapping
+        ]
+        like = describe_reference(casting.like, stills) if casting.like else None
+    rate = stream.average_rate
+    detect_every = min(30, max(2, round(rate / _SEARCHES_PER_SECOND))) if rate else 6
+    return StepContext(
+        stream=stream,
+        sessions=sessions,
+        tracker=FaceTracker(sessions, casting.max_faces, detect_every),
+        # Without a source the faces are only chosen, which a single imaginary source expresses.
+        chooser=FaceChooser(max(1, len(casting.sources)), str(casting.rule), mapping, like),
+        people=people,
+        tally=FaceTally(),
+        checkpoint=conduct.checkpoint,
+    )
+
+
+def _check_faces(casting: Casting, context: StepContext, stream: StreamInfo) -> tuple[str, ...]:
+    """Raise for what the whole target did not hold; with allow_no_face, say it."""
+    tally = context.tally
+    if not tally.people:
+        where = "the picture" if stream.is_still else f"all {tally.frames_looked_at} frames"
+        if not casting.allow_no_face:
+            raise NoFaceInTarget(f"Faces were looked for in {where}.", frames=tally.frames_looked_at)
+        return (f"No face was found in {where}; the pixels are unchanged but for the marks.",)
+    if not casting.allow_no_face:
+        context.chooser.finish()
+    return ()

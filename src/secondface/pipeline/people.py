@@ -1,0 +1,75 @@
+"""The people that a request brings along: source faces ready to be put on, and the descriptors of reference pictures.
+
+Decides which face of a picture is meant (the largest). Must not know files: pictures arrive as arrays with names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from secondface.errors import NoFaceInSource, ReferenceFaceNotFound
+from secondface.frames import RGB8, ArrayFrame, Face, Float
+from secondface.vision.identity import SAME_PERSON, distance
+from secondface.vision.mesh_swap import SwapSource
+from secondface.vision.track import FaceTracker
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A still that was read, with the name that messages use for it."""
+
+    name: str
+    rgb: RGB8
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePeople:
+    """What the swap needs to know of the source people, in the order given."""
+
+    people: tuple[SwapSource, ...]
+    notes: tuple[str, ...] = ()
+
+
+def build_sources(
+    sources: Sequence[Sequence[Picture]], tracker: FaceTracker, enlarge: Callable[[RGB8], RGB8]
+) -> SourcePeople:
+    """Find the face in each source picture and combine each person's pictures. Raises NoFaceInSource."""
+    people: list[SwapSource] = []
+    notes: list[str] = []
+    for pictures in sources:
+        faces = [(picture, _source_face(picture, tracker)) for picture in pictures]
+        notes += _strangers(faces)
+        people.append(SwapSource.build([(picture.rgb, face) for picture, face in faces], enlarge))
+    return SourcePeople(tuple(people), tuple(notes))
+
+
+def describe_reference(picture: Picture, tracker: FaceTracker) -> Float:
+    """The descriptor [128] of the largest face in a reference picture. Raises ReferenceFaceNotFound."""
+    face = _largest_face(picture, tracker)
+    if face is None or face.identity is None:
+        raise ReferenceFaceNotFound(f"There is no face in the reference picture {picture.name}.", path=picture.name)
+    return face.identity
+
+
+def _source_face(picture: Picture, tracker: FaceTracker) -> Face:
+    face = _largest_face(picture, tracker)
+    if face is None:
+        raise NoFaceInSource(picture.name, path=picture.name)
+    return face
+
+
+def _largest_face(picture: Picture, tracker: FaceTracker) -> Face | None:
+    return max(tracker.still(ArrayFrame(picture.rgb)), key=lambda face: face.size_px, default=None)
+
+
+def _strangers(faces: Sequence[tuple[Picture, Face]]) -> list[str]:
+    """Notes on pictures that do not look like the first one of the same person."""
+    (first, known), *others = faces
+    if known.identity is None:
+        return []
+    return [
+        f"{picture.name} does not look like the person in {first.name}."
+        for picture, face in others
+        if face.identity is not None and distance(known.identity, face.identity) > SAME_PERSON
+    ]

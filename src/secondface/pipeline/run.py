@@ -1,0 +1,162 @@
+"""Runs a request: files in, one marked file out, with every millisecond in a phase.
+
+Decides the phases and what is left behind (nothing but a whole output). Must not know jobs, users or prices.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from secondface.errors import Cancelled
+from secondface.frames import RGB8, ArrayFrame, Sessions, StreamInfo
+from secondface.observe import span
+from secondface.pipeline.engine import CancelToken, Progress
+from secondface.pipeline.meter import PhaseClock
+from secondface.pipeline.passage import Casting, Conduct, budgeted_frames, pass_frames, scale_of
+from secondface.pipeline.people import Picture
+from secondface.pipeline.report import RunReport
+from secondface.pipeline.targets import Target, media_limits, open_target, read_picture
+from secondface.provenance.metadata import MetadataMarks, metadata_marks
+from secondface.spec.faces import FaceRule
+from secondface.spec.graph import LabelSpec, PipelineSpec, Plan
+from secondface.spec.schemas import Restore, RunRequest, plan_for
+
+__all__ = ["CancelToken", "Progress", "RunReport", "run_file", "swap_arrays"]
+
+
+def run_file(
+    request: RunRequest,
+    sessions: Sessions,
+    on_progress: Callable[[Progress], None] | None = None,
+    cancel: CancelToken | None = None,
+    *,
+    content_producer: str = "",
+    produce_id: str | None = None,
+    clock: Callable[[], int] = time.perf_counter_ns,
+) -> RunReport:
+    """Swap as the request says and write the output, which appears only when it is whole and its marks were read back.
+
+    Raises the errors of secondface.errors; Ctrl-C becomes Cancelled. `clock` gives monotonic nanoseconds.
+    """
+    phases = PhaseClock(clock)
+    conduct = Conduct(sessions, cancel, on_progress)
+    plan = request.plan()
+    marks = metadata_marks(produce_id or uuid.uuid4().hex, content_producer)
+    try:
+        _load(plan, conduct)
+        phases.enter("fetch")
+        with open_target(request) as target:
+            casting = _read_casting(request, conduct)
+            phases.enter("run")
+            return _run(request, plan, casting, target, marks=marks, conduct=conduct, phases=phases)
+    except KeyboardInterrupt as interrupt:
+        raise Cancelled from interrupt
+
+
+def _run(
+    request: RunRequest,
+    plan: Plan,
+    casting: Casting,
+    target: Target,
+    *,
+    marks: MetadataMarks,
+    conduct: Conduct,
+    phases: PhaseClock,
+) -> RunReport:
+    output = target.output(request, marks, scale_of(plan))
+    try:
+        in_flight = budgeted_frames(plan, target.frame_bytes, request.limits.in_flight_bytes)
+        passage = pass_frames(
+            plan,
+            casting,
+            target.stream,
+            target.frames(),
+            output.write,
+            conduct=conduct,
+            in_flight_frames=in_flight,
+        )
+        phases.enter("store")
+        with span("run.store"):
+            streams = output.store()
+    except BaseException:
+        output.discard()
+        raise
+    spent = phases.finish()
+    width, height = (side * scale_of(plan) for side in (target.stream.width, target.stream.height))
+    tally = passage.tally
+    return RunReport(
+        output=request.output,
+        kind="still" if target.stream.is_still else "video",
+        width=width,
+        height=height,
+        frames=passage.engine.items,
+        faces=len(tally.people),
+        faces_swapped=tally.faces_swapped,
+        swapped_frames=tally.swapped_frames,
+        unswapped=tuple(tally.gaps),
+        phases_ms=spent,
+        wall_ms=phases.wall_ms,
+        device_active_ms=conduct.active.busy_ms,
+        stages=passage.engine.stages,
+        peak_rss_bytes=conduct.memory.bytes(),
+        streams=streams,
+        notes=(*target.notes, *passage.notes, *output.notes),
+        produce_id=marks.label.produce_id,
+        label_waiver=plan.label_waiver,
+    )
+
+
+def _load(plan: Plan, conduct: Conduct) -> None:
+    for model in plan.models:
+        conduct.checkpoint()
+        conduct.sessions.get(model)
+
+
+def _read_casting(request: RunRequest, conduct: Conduct) -> Casting:
+    limits = media_limits(request)
+
+    def read(path: Path) -> Picture:
+        conduct.checkpoint()
+        return read_picture(path, limits)
+
+    return Casting(
+        sources=[[read(image) for image in person.images] for person in request.sources],
+        rule=request.rule,
+        like=read(request.rule.like) if request.rule.like else None,
+        mapping=[(entry.source, read(entry.like) if entry.like else entry.index or 0) for entry in request.mapping],
+        allow_no_face=request.allow_no_face,
+        max_faces=request.limits.max_faces,
+    )
+
+
+def swap_arrays(  # noqa: PLR0913 - each is one option of `secondface run`
+    source_rgb: RGB8 | Sequence[RGB8],
+    target_rgb: RGB8,
+    sessions: Sessions,
+    *,
+    same_person: bool = False,
+    faces: str = "auto",
+    restore: Restore = "auto",
+    pipeline: PipelineSpec | None = None,
+    label: LabelSpec | None = None,
+    allow_no_face: bool = False,
+) -> RGB8:
+    """Put source faces onto the faces of a picture [h,w,3]; the result carries the visible label unless waived.
+
+    Several sources are several people unless `same_person`. Metadata belongs to files: save with `run_file` to have it.
+    """
+    pictures = [source_rgb] if not isinstance(source_rgb, Sequence) else source_rgb
+    named = [Picture(f"source {number}", rgb) for number, rgb in enumerate(pictures)]
+    people = [named] if same_person else [[picture] for picture in named]
+    plan = plan_for(pipeline, restore, label, len(people))
+    casting = Casting(people, FaceRule.parse(faces).for_sources(len(people)), allow_no_face=allow_no_face)
+    stream = StreamInfo(target_rgb.shape[1], target_rgb.shape[0], 1, is_still=True)
+    results: list[RGB8] = []
+    pass_frames(
+        plan, casting, stream, [ArrayFrame(target_rgb.copy())], lambda frame: results.append(frame.read()),
+        conduct=Conduct(sessions),
+    )  # fmt: skip
+    return results[0]
