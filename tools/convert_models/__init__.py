@@ -1,0 +1,1 @@
+"""Rebuild the embedded models from the packages that publish their weights. See README.md."""
