@@ -104,7 +104,7 @@ def to_rgb8(values: Float | npt.NDArray[np.float64]) -> RGB8:
 
 def _bisect(change: Change, low: float, high: float, wanted: float, *, rising: bool) -> RGB8:
     result = change(high)
-    for _ in range(6):
+    for _ in range(9):
         middle = (low + high) / 2
         result = change(middle)
         if (sharpness(result) < wanted) == rising:
