@@ -83,6 +83,9 @@ def choose_encoder(container: str, options: VideoOptions, layout: PlaneLayout, s
     if options.quality is not None and options.quality > _WORST[codec]:
         raise InvalidOption(f"quality {options.quality}: {codec} takes 0 to {_WORST[codec]}")
     encoder = _ENCODERS[codec]
+    if encoder == "libsvtav1":
+        # the library writes a page to stderr for each file, and has no other switch
+        os.environ.setdefault("SVT_LOG", "1")
     target = _encodable(encoder, codec, layout, size)
     notes: list[str] = []
     if (target.family, target.depth, target.shift_x, target.shift_y) != (

@@ -19,6 +19,10 @@ from av.stream import AttachmentStream, Disposition, Stream
 
 from secondface.media.containers import open_input, reading_failures, writing_failures
 
+_REFUSED = {"mov": ("opus", "vorbis", "flac", "truehd"), "mp4": ("truehd",)}
+"""What FFmpeg's table of codecs allows and its muxer then refuses."""
+_LAYOUTS = {1: "mono", 2: "stereo", 3: "3.0", 4: "4.0", 5: "5.0", 6: "5.1", 7: "5.1", 8: "7.1"}
+"""By count of channels: what both AAC and Opus take, whatever name the input gives to them."""
 Action = Literal["encoded", "copied", "transcoded", "dropped"]
 KEPT_TAGS = ("language", "title")
 """Tags of a stream that are kept; others name devices, places or programs."""
@@ -63,10 +67,13 @@ class _Transcode:
 
     def __init__(self, output: OutputContainer, source: AudioStream, codec: str) -> None:
         context = source.codec_context
-        rate = 48000 if codec == "libopus" else context.sample_rate
-        self.stream = output.add_stream(codec, rate=rate)
-        self.stream.codec_context.layout = context.layout.name
-        self.stream.codec_context.bit_rate = 80_000 * max(1, context.layout.nb_channels)
+        channels = context.layout.nb_channels
+        layout = _LAYOUTS.get(channels, "stereo")
+        stream = output.add_stream(codec, rate=48000 if codec == "libopus" else context.sample_rate)
+        assert isinstance(stream, AudioStream)
+        stream.codec_context.layout = "quad" if layout == "4.0" and codec == "libopus" else layout
+        stream.codec_context.bit_rate = 80_000 * min(max(1, channels), 8)
+        self.stream = stream
 
     def take(self, packet: Packet[Stream]) -> Iterable[Packet[Stream]]:
         for frame in packet.decode():
@@ -79,12 +86,12 @@ class _Transcode:
 class SideStreams:
     """Every stream of the file `path` but number `picture_index`, on its way into `output`.
 
-    `origin` is the time in seconds that becomes 0 in the output.
+    `origin` is the time in seconds that becomes 0 in the output; `cover` says that it can hold cover art.
     """
 
     def __init__(
         self, path: Path, format_name: str, picture_index: int, output: OutputContainer, container: str, *,
-        origin: Fraction = Fraction(0), sound: bool = True,
+        origin: Fraction = Fraction(0), sound: bool = True, cover: bool = False,
     ) -> None:  # fmt: skip
         self._path = path
         self._origin = origin
@@ -97,7 +104,7 @@ class SideStreams:
             held = output.supported_codecs
             for stream in self._input.streams:
                 if stream.index != picture_index:
-                    self._decide(stream, held, sound)
+                    self._decide(stream, held, sound, cover)
             self._packets = self._read()
             self._next = next(self._packets, None)
         except BaseException:
@@ -127,11 +134,11 @@ class SideStreams:
         self._next = None
         self._input.close()
 
-    def _decide(self, stream: Stream, held: set[str], sound: bool) -> None:
+    def _decide(self, stream: Stream, held: set[str], sound: bool, cover: bool) -> None:
         codec = stream.codec_context.codec.canonical_name if stream.codec_context is not None else ""
         report = StreamReport(stream.index, stream.type, codec or "unknown", "dropped", language=stream.language)
         self.reports[stream.index] = report
-        copies = codec in held and (stream.type != "audio" or sound)
+        copies = codec in held and codec not in _REFUSED.get(self._container, ())
         match stream:
             case AudioStream() if not sound:
                 report.reason = "sound was switched off"
@@ -149,8 +156,10 @@ class SideStreams:
                 report.reason = "only one video stream is processed"
             case _ if stream.type in ("audio", "subtitle") and copies:
                 self._keep(_Copy(self._output, stream), stream, report, "copied")
-            case _ if stream.type == "video" and copies and self._container in ("mp4", "mov"):
+            case _ if stream.type == "video" and copies and cover:
                 self._keep(_Copy(self._output, stream), stream, report, "copied")
+            case _ if stream.type == "video":
+                report.reason = "no room for cover art"
             case _:
                 report.reason = f"{self._container} cannot hold {codec or stream.type}"
 

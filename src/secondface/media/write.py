@@ -59,6 +59,7 @@ class VideoWriter:
         self._part = PartFile(self.path)
         self._closed = False
         self._frames = 0
+        self._durations: dict[int, int] = {}
         self._output: OutputContainer | None = None
         self._side: SideStreams | None = None
         try:
@@ -69,10 +70,10 @@ class VideoWriter:
             self._stream = self._video_stream(self._output, reader)
             self._side = SideStreams(
                 reader.path, reader.format_name, self._facts.stream_index, self._output, container,
-                origin=self._origin, sound=options.audio,
+                origin=self._origin, sound=options.audio, cover=container == "mp4" and not tags,
             )  # fmt: skip
             self._describe(self._output, reader, tags or {})
-            with writing_failures(self.path, self._choice.encoder):
+            with writing_failures(self.path, "opening the encoders"):
                 self._output.start_encoding()
         except BaseException:
             self.abort()
@@ -90,6 +91,8 @@ class VideoWriter:
         if frame.pts is not None and self._origin:
             picture.pts = frame.pts - round(self._origin / frame.time_base)
         picture.time_base = frame.time_base
+        if picture.pts is not None and isinstance(frame, PlanarFrame) and frame.duration:
+            self._durations[picture.pts] = frame.duration
         with writing_failures(self.path, f"frame {frame.index}"):
             self._mux(self._stream.encode(picture))
         self._frames += 1
@@ -171,6 +174,9 @@ class VideoWriter:
     def _mux(self, packets: list[Packet]) -> None:
         assert self._output is not None and self._side is not None
         for packet in packets:
+            # not every encoder hands this on, and the last frame of a variable rate has nothing else to go by
+            if packet.pts is not None and (duration := self._durations.pop(packet.pts, None)):
+                packet.duration = duration
             if packet.dts is not None:
                 self._side.advance(packet.dts * packet.time_base)
             self._output.mux_one(packet)
