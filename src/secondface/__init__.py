@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Unpack
 
 if TYPE_CHECKING:
+    from secondface.compose import RunWords, SwapWords
     from secondface.frames import RGB8
+    from secondface.models.devices import DeviceChoice
     from secondface.pipeline.engine import CancelToken, Progress
-    from secondface.pipeline.run import RunReport
-
-    Picture: TypeAlias = "str | Path | RGB8"
+    from secondface.pipeline.report import RunReport
 
 __all__ = ["__version__", "run", "swap"]
 __version__ = "0.1.0"
@@ -32,17 +32,37 @@ def run(
     *,
     on_progress: Callable[[Progress], None] | None = None,
     cancel: CancelToken | None = None,
-    device: str | None = None,
-    **options: object,
+    device: DeviceChoice | None = None,
+    **options: Unpack[RunWords],
 ) -> RunReport:
-    """Files in, one marked file out, as `secondface run` does it; options as in RunRequest.of_files.
+    """Files in, one marked file out, as `secondface run` does it. An existing output is overwritten.
 
-    An existing output is overwritten. Raises the errors of secondface.errors.
+    Raises the errors of secondface.errors; a threading.Event as `cancel` stops it within a second.
     """
     from secondface.compose import local
     from secondface.settings import load_settings
     from secondface.spec.schemas import RunRequest
 
+    settings = load_settings()
     sources = [source] if isinstance(source, Path | str) else source
-    request = RunRequest.of_files(sources, target, output, **options)  # type: ignore[arg-type]
-    return local(load_settings(), device=device).run(request, on_progress=on_progress, cancel=cancel)
+    words = {"limits": settings.limits(), **options}
+    request = RunRequest.of_files(sources, target, output, **words)  # type: ignore[arg-type]
+    return local(settings, device).run(request, on_progress, cancel)
+
+
+def swap(
+    source: Path | str | RGB8 | Sequence[Path | str | RGB8],
+    target: Path | str | RGB8,
+    *,
+    device: DeviceChoice | None = None,
+    **options: Unpack[SwapWords],
+) -> RGB8:
+    """Put the source's face onto the target: files or RGB arrays [h,w,3] in, one RGB array with the visible label out.
+
+    Metadata marks belong to files: `run` writes them. Raises the errors of secondface.errors.
+    """
+    from secondface.compose import local
+    from secondface.settings import load_settings
+
+    sources = source if isinstance(source, Sequence) and not isinstance(source, str) else [source]
+    return local(load_settings(), device).swap(sources, target, **options)

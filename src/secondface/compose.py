@@ -3,26 +3,54 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import cast
+from typing import TypedDict, Unpack
 
 from secondface.errors import OutputExists, OutputNotWritable
-from secondface.frames import Sessions
+from secondface.frames import RGB8, Sessions
+from secondface.media.images import read_still
+from secondface.media.limits import Limits
+from secondface.media.marks import read_stored_marks
 from secondface.models.devices import DeviceChoice, DeviceOptions
 from secondface.models.sessions import OrtSessions
 from secondface.pipeline.engine import CancelToken, Progress
-from secondface.pipeline.run import RunReport, run_file
+from secondface.pipeline.report import RunReport
+from secondface.pipeline.run import run_file, swap_arrays
+from secondface.provenance.metadata import Marks, read_marks
 from secondface.settings import Settings
-from secondface.spec.schemas import RunRequest
+from secondface.spec.graph import LabelSpec, PipelineSpec
+from secondface.spec.schemas import Limits as RunLimits
+from secondface.spec.schemas import Restore, RunRequest, StillOutput, VideoOutput, read_pipeline
+
+
+class SwapWords(TypedDict, total=False):
+    """Options of `secondface.swap`, in the words of `secondface run`."""
+
+    same_person: bool
+    faces: str
+    restore: Restore
+    pipeline: str | Path | PipelineSpec | None
+    label: LabelSpec | None
+    allow_no_face: bool
+
+
+class RunWords(SwapWords, total=False):
+    """Options of `secondface.run`."""
+
+    mapping: Sequence[str]
+    video: VideoOutput
+    still: StillOutput
+    limits: RunLimits
 
 
 class Local:
     """Runs requests in this process; models stay loaded between runs."""
 
-    def __init__(self, sessions: Sessions, content_producer: str = "") -> None:
+    def __init__(self, sessions: Sessions, settings: Settings) -> None:
         self.sessions = sessions
-        self.content_producer = content_producer
+        self.settings = settings
 
     def run(
         self,
@@ -32,14 +60,48 @@ class Local:
     ) -> RunReport:
         """Files in, one marked file out. Raises the errors of secondface.errors; leaves no partial file."""
         check_output(request)
-        return run_file(request, self.sessions, on_progress=on_progress, cancel=cancel)
+        producer = self.settings.content_producer
+        return run_file(request, self.sessions, on_progress, cancel, content_producer=producer)
+
+    def swap(
+        self, sources: Sequence[Path | str | RGB8], target: Path | str | RGB8, **options: Unpack[SwapWords]
+    ) -> RGB8:
+        """Pictures, as files or RGB arrays [h,w,3], in; one RGB array with the visible label out."""
+        most = self.settings.max_pixels
+        limits = Limits(still_pixels=most) if most else Limits()
+        pipeline = options.get("pipeline")
+        return swap_arrays(
+            [_pixels(source, limits) for source in sources],
+            _pixels(target, limits),
+            self.sessions,
+            same_person=options.get("same_person", False),
+            faces=options.get("faces", "auto"),
+            restore=options.get("restore", "auto"),
+            pipeline=read_pipeline(pipeline) if isinstance(pipeline, str | Path) else pipeline,
+            label=options.get("label"),
+            allow_no_face=options.get("allow_no_face", False),
+        )
 
 
-def local(settings: Settings, *, device: str | None = None) -> Local:
+def _pixels(picture: Path | str | RGB8, limits: Limits) -> RGB8:
+    return read_still(picture, limits).frame.rgb if isinstance(picture, Path | str) else picture
+
+
+def local(settings: Settings, device: DeviceChoice | None = None) -> Local:
     """A runner on this machine's own device. Raises DeviceUnavailable."""
-    options = DeviceOptions(engine_cache=settings.cache_dir / "engines")
-    sessions = OrtSessions(cast("DeviceChoice", device or settings.device), settings.threads or None, options=options)
-    return Local(sessions, settings.content_producer)
+    return Local(_sessions(device or settings.device, settings.threads, settings.cache_dir), settings)
+
+
+@lru_cache(maxsize=4)
+def _sessions(device: DeviceChoice, threads: int, cache_dir: Path) -> OrtSessions:
+    """The same sessions for the same settings, so that a second call of the library finds its models loaded."""
+    return OrtSessions(device, threads or None, options=DeviceOptions(engine_cache=cache_dir / "engines"))
+
+
+def marks_of(path: Path) -> Marks:
+    """The metadata marks of a finished file. Raises BadMedia errors."""
+    stored = read_stored_marks(path)
+    return read_marks(stored.xmp, stored.tags)
 
 
 def check_output(request: RunRequest) -> None:

@@ -7,6 +7,7 @@ Must not know what the values are used for; only `compose` and `cli` read them.
 from __future__ import annotations
 
 import os
+import tempfile
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +32,15 @@ CONFIG_VARIABLE = "SECONDFACE_CONFIG"
 
 
 def _folder(variable: str, fallback: str) -> Path:
-    return Path(os.environ.get(variable) or Path.home() / fallback) / "secondface"
+    return Path(os.environ.get(variable) or _home() / fallback) / "secondface"
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        # A container may run as a user that has no home and no name.
+        return Path(tempfile.gettempdir())
 
 
 def config_file() -> Path:
@@ -46,37 +55,40 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="forbid", env_ignore_empty=True)
 
     lang: Literal["auto", "en", "zh"] = Field(
-        "auto", description="Language of messages; auto follows LC_ALL, LC_MESSAGES and LANG."
+        default="auto", description="Language of messages; auto follows LC_ALL, LC_MESSAGES and LANG."
     )
     device: Literal["auto", "cpu", "cuda", "tensorrt"] = Field(
-        "auto", description="Where models run; auto takes the fastest device that works on this machine."
+        default="auto", description="Where models run; auto takes the fastest device that works on this machine."
     )
-    threads: int = Field(0, ge=0, le=1024, description="Threads of one model call on the CPU; 0 chooses.")
+    threads: int = Field(default=0, ge=0, le=1024, description="Threads of one model call on the CPU; 0 chooses.")
     cache_dir: Path = Field(
         default_factory=lambda: _folder("XDG_CACHE_HOME", ".cache"),
         description="Folder for what can be built again, such as compiled TensorRT engines.",
     )
     restore: str = Field(
-        "auto",
+        default="auto",
         pattern=r"^(auto|off|0(\.\d+)?|1(\.0+)?)$",
         description="How much the swapped face is restored: auto, off, or a strength from 0 to 1.",
     )
     label: Literal["both", "zh", "en"] = Field(
-        "both", description="Language of the visible label: AI生成, AI-generated, or both."
+        default="both", description="Language of the visible label: AI生成, AI-generated, or both."
     )
     content_producer: str = Field(
-        "",
+        default="",
         max_length=120,
         pattern=r"^[\x21-\x7e]*$",
         description="Your name or registered code for the AIGC metadata, in printable ASCII; empty leaves it out.",
     )
-    tier: str = Field("cpu", description="Device class whose price is shown while a run is under way.")
-    market: Literal["on_demand", "spot"] = Field("on_demand", description="Market whose price is shown.")
+    tier: str = Field(default="cpu", description="Device class whose price is shown while a run is under way.")
+    market: Literal["on_demand", "spot"] = Field(default="on_demand", description="Market whose price is shown.")
     max_megapixels: int = Field(
-        64, ge=1, le=1024, description="Largest picture or video frame that is opened, in millions of pixels."
+        default=0,
+        ge=0,
+        le=1024,
+        description="Largest picture or frame that is opened, in millions of pixels; 0 chooses.",
     )
-    max_frames: int = Field(0, ge=0, description="Longest video that is opened, in frames; 0 sets no limit.")
-    max_faces: int = Field(8, ge=1, le=64, description="Faces that are followed at once in a video.")
+    max_frames: int = Field(default=0, ge=0, description="Longest video that is opened, in frames; 0 sets no limit.")
+    max_faces: int = Field(default=8, ge=1, le=64, description="Faces that are followed at once in a video.")
     log_file: Path = Field(
         default_factory=lambda: _folder("XDG_STATE_HOME", ".local/state") / "secondface.log",
         description="Where the details of an internal fault are written.",
@@ -93,13 +105,13 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
 
+    @property
+    def max_pixels(self) -> int | None:
+        return self.max_megapixels * 1_000_000 or None
+
     def limits(self) -> dict[str, int | None]:
         """The limits of one run, as a request names them."""
-        return {
-            "max_pixels": self.max_megapixels * 1_000_000,
-            "max_frames": self.max_frames or None,
-            "max_faces": self.max_faces,
-        }
+        return {"max_pixels": self.max_pixels, "max_frames": self.max_frames or None, "max_faces": self.max_faces}
 
 
 @dataclass(frozen=True, slots=True)

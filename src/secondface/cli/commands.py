@@ -71,6 +71,13 @@ class Command(click.Command):
         )  # fmt: skip
 
 
+def subgroup(name: str, text: str, commands: Sequence[click.Command]) -> click.Group:
+    """A word that only holds commands, such as `models`."""
+    return click.Group(
+        name, help=text, commands=commands, params=shared_options(), context_settings=_CONTEXT, no_args_is_help=True
+    )
+
+
 class RunCommand(Command):
     """`-s a.jpg b.jpg` is read as `-s a.jpg -s b.jpg`, so that a shell pattern works."""
 

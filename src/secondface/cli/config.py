@@ -6,12 +6,12 @@ import os
 
 import click
 
-from secondface.cli.commands import Command, json_option, session
+from secondface.cli.commands import Command, json_option, session, subgroup
 from secondface.cli.language import gettext as _
 
 
 def group() -> click.Group:
-    return click.Group("config", help=_("The settings of this machine."), commands=[_show_command()])
+    return subgroup("config", _("The settings of this machine."), [_show_command()])
 
 
 def _show_command() -> click.Command:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import click
 
@@ -128,14 +128,16 @@ def _models() -> Iterator[Finding]:
 
 
 def _encoders() -> Iterator[Finding]:
-    from secondface.media.write import available_encoders
+    from secondface.media.encoders import CodecName, VideoOptions, choose_encoder
+    from secondface.media.layouts import PlaneLayout
 
-    found = available_encoders()
-    missing = [codec for codec, encoder in found.items() if encoder is None]
-    present = ", ".join(f"{codec} ({encoder})" for codec, encoder in found.items() if encoder)
-    yield Finding(_("video encoders"), "broken" if "h264" in missing else "ok", present)
-    if missing:
-        yield Finding(_("video encoders"), "note", _("not here: {names}").format(names=", ".join(missing)))
+    plain = PlaneLayout("yuv420p", "yuv", 8, 1, 1)
+    for codec in get_args(CodecName):
+        try:
+            encoder = choose_encoder("matroska", VideoOptions(codec=codec), plain, (640, 360)).encoder
+            yield Finding(_("encoder {codec}").format(codec=codec), "ok", encoder)
+        except SecondfaceError as error:
+            yield Finding(_("encoder {codec}").format(codec=codec), "broken" if codec == "h264" else "note", str(error))
 
 
 def _fonts() -> Iterator[Finding]:

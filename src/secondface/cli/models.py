@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from secondface.cli.commands import Command, json_option, session
+from secondface.cli.commands import Command, json_option, session, subgroup
 from secondface.cli.exits import NEGATIVE, OK
 from secondface.cli.language import gettext as _
 
 
 def group() -> click.Group:
-    return click.Group("models", help=_("The models on this machine."), commands=[_list_command()])
+    return subgroup("models", _("The models on this machine."), [_list_command()])
 
 
 def _list_command() -> click.Command:

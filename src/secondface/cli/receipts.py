@@ -23,16 +23,16 @@ from secondface.domain.pricing import (
 )
 
 if TYPE_CHECKING:
-    from secondface.pipeline.run import RunReport
+    from secondface.pipeline.report import RunReport
 
 
 def usage_of(report: RunReport) -> Usage:
     """What the engine counted, as the bill wants it."""
     phases = report.phases_ms
     return Usage(
-        load_ms=phases.get("load", 0), fetch_ms=phases.get("fetch", 0), run_ms=phases.get("run", 0),
-        store_ms=phases.get("store", 0), device_active_ms=min(report.device_active_ms, phases.get("run", 0)),
-        frames=report.frames, faces=report.faces, peak_resident_bytes=report.peak_rss_bytes,
+        load_ms=phases["load"], fetch_ms=phases["fetch"], run_ms=phases["run"], store_ms=phases["store"],
+        device_active_ms=report.device_active_ms, frames=report.frames, faces=report.faces,
+        peak_resident_bytes=report.peak_rss_bytes,
     )  # fmt: skip
 
 

@@ -9,38 +9,47 @@ from secondface.cli.language import gettext as _
 from secondface.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from secondface.pipeline.run import RunReport
+    from secondface.media.side_streams import StreamReport
+    from secondface.pipeline.report import RunReport
+
+_MOST_RANGES = 6
 
 
 def report_object(report: RunReport) -> dict[str, object]:
     """The report as the JSON modes print it."""
-    return {
-        "output": str(report.output),
-        "frames": report.frames,
-        "faces": report.faces,
-        "swapped_frames": report.swapped_frames,
-        "phases_ms": dict(report.phases_ms),
-        "device_active_ms": report.device_active_ms,
-        "peak_rss_bytes": report.peak_rss_bytes,
-        "stages": [asdict(stage) for stage in report.stages],
-        "streams": [asdict(stream) for stream in report.streams],
-        "notes": list(report.notes),
-    }
+    return {**asdict(report), "output": str(report.output)}
 
 
 def show_report(screen: Screen, report: RunReport) -> None:
     """Frames, faces and speed, stage by stage, and where the output is."""
-    run_s = report.phases_ms.get("run", 0) / 1000
     size_mb = report.output.stat().st_size / 1e6
+    rate = report.frames * 1000 / max(1, report.phases_ms["run"])
     screen.heading(_("Result"))
     screen.rows([
-        ("  " + _("output"), str(report.output), _("{size} MB").format(size=f"{size_mb:.2f}")),
+        ("  " + _("output"), str(report.output), f"{report.width}x{report.height}, {size_mb:.2f} MB"),
         ("  " + _("frames"), str(report.frames), _("{number} with a new face").format(number=report.swapped_frames)),
-        ("  " + _("faces"), str(report.faces), _("different people followed")),
-        ("  " + _("speed"), _("{rate} fps").format(rate=f"{report.frames / max(run_s, 1e-3):.1f}"), ""),
-        ("  " + _("memory"), _("{size} MB").format(size=f"{report.peak_rss_bytes / 2**20:.0f}"), _("at most")),
+        ("  " + _("people"), str(report.faces), _("{number} faces changed").format(number=report.faces_swapped)),
+        ("  " + _("speed"), _("{rate} fps").format(rate=f"{rate:.1f}"), ""),
+        ("  " + _("memory"), f"{report.peak_rss_bytes / 2**20:.0f} MB", _("at most")),
+        *(("  " + _("stream"), *_stream(line)) for line in report.streams),
+        ("  " + _("id in its label"), report.produce_id, ""),
     ], dim=(2,))  # fmt: skip
     screen.heading(_("Stages (they overlap)"))
     screen.rows([(f"  {stage.name}", f"{stage.busy_ms} ms") for stage in report.stages], right=(1,))
-    for note in report.notes:
+    for note in _notes(report):
         screen.note(note)
+
+
+def _stream(line: StreamReport) -> tuple[str, str]:
+    return f"{line.kind} {line.codec}", f"{line.action} {line.reason}".strip()
+
+
+def _notes(report: RunReport) -> list[str]:
+    notes = list(report.notes)
+    if report.swapped_frames and report.unswapped:
+        ranges = ", ".join(f"{a}-{b}" if a != b else str(a) for a, b in report.unswapped[:_MOST_RANGES])
+        more = " …" if len(report.unswapped) > _MOST_RANGES else ""
+        notes.append(_("Frames without a new face: {ranges}.").format(ranges=ranges + more))
+    if report.label_waiver:
+        notes.append(_("There is no visible label in the output; you said: {text}").format(text=report.label_waiver))
+    return notes

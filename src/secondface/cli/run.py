@@ -17,7 +17,8 @@ from secondface.domain.pricing import Market, PriceRow
 from secondface.errors import Cancelled, InvalidOption, OutputOccupied
 
 if TYPE_CHECKING:
-    from secondface.pipeline.run import RunReport
+    from secondface.models.devices import DeviceChoice
+    from secondface.pipeline.report import RunReport
     from secondface.settings import Settings
     from secondface.spec.schemas import RunRequest
 
@@ -42,9 +43,9 @@ class RunOptions(TypedDict):
     preset: str | None
     quality: int | None
     lossless: bool
-    device: str | None
+    device: DeviceChoice | None
     tier: str | None
-    market: str | None
+    market: Market | None
     yes: bool
     quiet: bool
     json: bool
@@ -145,7 +146,7 @@ def _run(context: click.Context, **raw: Any) -> None:
     own, options = session(context), cast("RunOptions", raw)
     set_mode(own, quiet=options["quiet"], json=options["json"])
     settings = own.settings
-    price = price_of(options["tier"] or settings.tier, cast("Market", options["market"] or settings.market))
+    price = price_of(options["tier"] or settings.tier, options["market"] or settings.market)
     request = request_of(options, settings)
     _ask_before_overwriting(request.output, own, yes=options["yes"])
     report = execute(own, request, price, device=options["device"])
@@ -162,7 +163,7 @@ def set_mode(own: Session, *, quiet: bool, json: bool) -> None:
     own.screen.mode = "quiet" if quiet else "json" if json else "people"
 
 
-def execute(own: Session, request: RunRequest, price: PriceRow, device: str | None = None) -> RunReport:
+def execute(own: Session, request: RunRequest, price: PriceRow, device: DeviceChoice | None = None) -> RunReport:
     """Run a request with a bar; a signal cancels it. Raises Cancelled with the signal, and all errors of a run."""
     from secondface.compose import local
 
@@ -188,7 +189,7 @@ def request_of(options: RunOptions, settings: Settings) -> RunRequest:
         mapping=options["mapping"],
         pipeline=_pipeline(options, restore),
         restore="auto" if options["shape"] is not None or options["pipeline"] else _restore(restore),
-        label=_label(options["label"] or settings.label, options["acknowledge"]),
+        label=_label(options, settings.label),
         video={"codec": options["codec"], "crf": options["crf"], "preset": options["preset"]},
         still={"quality": options["quality"], "lossless": options["lossless"]},
         allow_no_face=options["allow_no_face"],
@@ -224,14 +225,19 @@ def _pipeline(options: RunOptions, restore: str) -> str | None:
     return swap if _restore(restore) == "off" else f"{swap},face_restore:strength={restore}"
 
 
-def _label(language: str, acknowledgement: str | None) -> dict[str, object]:
+def _label(options: RunOptions, usual: str) -> dict[str, object] | None:
+    """What the options say of the label, else the settings; None leaves it to a pipeline."""
+    language, acknowledgement = options["label"], options["acknowledge"]
     if language == "off":
         if not acknowledgement:
             raise InvalidOption("--label off needs --acknowledge TEXT: who labels the result elsewhere, and how.")
         return {"visible": False, "acknowledgement": acknowledgement}
     if acknowledgement:
         raise InvalidOption("--acknowledge belongs to --label off.")
-    return {"languages": "zh+en" if language == "both" else language}
+    if language is None and options["pipeline"]:
+        return None
+    word = language or usual
+    return {"languages": "zh+en" if word == "both" else word}
 
 
 def _ask_before_overwriting(output: Path, own: Session, *, yes: bool) -> None:
