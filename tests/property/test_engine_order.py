@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ QUICK = settings(max_examples=40, deadline=None)
 
 delays = st.sampled_from([0.0, 0.0, 0.0002, 0.002])
 stage_shapes = st.lists(st.tuples(delays, st.integers(1, 32), st.integers(1, 3)), min_size=0, max_size=5)
+"""Delay a frame, batch size and workers of each stage; those with a batch size divisible by 4 are grouped."""
 
 
 class PlannedError(Exception):
@@ -43,7 +45,10 @@ def adding(delay: float, fail_at: int | None = None) -> Callable[[list[Item]], I
 
 
 def stages_of(shapes: list[tuple[float, int, int]]) -> list[Stage[Item]]:
-    return [Stage(f"s{n}", adding(delay), batch, workers) for n, (delay, batch, workers) in enumerate(shapes)]
+    return [
+        Stage(f"s{n}", adding(delay), batch, workers, grouped=batch % 4 == 0)
+        for n, (delay, batch, workers) in enumerate(shapes)
+    ]
 
 
 def own_threads() -> set[str]:
@@ -120,8 +125,7 @@ def test_the_first_failure_stops_everything_and_is_raised(
         seen.append(item[0])
 
     if 0 <= place < len(shapes):
-        delay, batch, workers = shapes[place]
-        stages[place] = Stage(stages[place].name, adding(delay, fail_at=at), batch, workers)
+        stages[place] = replace(stages[place], work=adding(shapes[place][0], fail_at=at))
     with pytest.raises(PlannedError, match=f"^{at}$"):
         run_stages(source(), stages, sink, options=EngineOptions(max_in_flight=in_flight))
     assert seen == list(range(len(seen)))

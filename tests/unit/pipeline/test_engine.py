@@ -63,6 +63,23 @@ def test_a_slow_stage_sees_long_batches_and_never_more_than_its_limit() -> None:
     assert sum(sizes) == 100
 
 
+@pytest.mark.parametrize(("in_flight", "expected"), [(32, [8, 8, 4]), (3, [3] * 6 + [2])])
+def test_groups_do_not_depend_on_timing(in_flight: int, expected: list[int]) -> None:
+    sizes: dict[str, list[int]] = {"first": [], "second": []}
+
+    def grouping(name: str, delay: float):
+        def work(batch: list[int]) -> Iterable[int]:
+            sizes[name].append(len(batch))
+            time.sleep(delay)
+            return batch
+
+        return Stage(name, work, grouped=True)
+
+    stages = [grouping("first", 0.0), Stage("slow", waiting(0.002)), grouping("second", 0.001)]
+    run_stages(slow_items(20, 0.001), stages, lambda _: None, options=EngineOptions(in_flight, group=8))
+    assert sizes == {"first": expected, "second": expected}
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("times", [0, 2])
 def test_a_step_that_loses_or_adds_frames_is_our_fault(times: int, workers: int) -> None:
