@@ -51,11 +51,6 @@ def metadata_marks(produce_id: str, content_producer: str = "") -> MetadataMarks
     return MetadataMarks(AigcLabel(content_producer=content_producer, produce_id=produce_id))
 
 
-def without_marks(tags: Mapping[str, str]) -> dict[str, str]:
-    """An input's container tags without its own AIGC label, in whatever case it is written."""
-    return {key: value for key, value in tags.items() if not _is_aigc_key(key)}
-
-
 def read_marks(xmp: bytes | None, tags: Mapping[str, str]) -> Marks:
     """The marks in what `media.marks` took out of a file; never raises for what a file says."""
     problems: list[str] = []

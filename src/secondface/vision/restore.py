@@ -6,7 +6,6 @@ Decides which model sees which pixels at which size; must not know files, settin
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import cv2
@@ -22,32 +21,22 @@ _MODELS: Mapping[Denoise, str] = {"none": "sr2x_photo", "light": "sr2x_photo_dn1
 _INPUT, _BORDER, _TILE = "Input1", 7, 160
 _CRISP, _SOFT = 0.85, 0.6
 """Above CRISP there is nothing to restore; between the two a model loses more detail than it brings."""
+_GRAIN = 2.6
+"""Noise, in levels of 255, from which the strong model gains more than it loses."""
 _SMALLEST_SIDE = 16
 
 
-@dataclass(frozen=True, slots=True)
-class RestorePlan:
-    """How a face is to be restored: strength 0..1 and the noise to take away first."""
+def auto_strength(rgb: RGB8, *, is_still: bool, reference_sharpness: float = _CRISP) -> float:
+    """The `auto` rule for a face region [h,w,3]: how far to restore it, 0..1.
 
-    strength: float
-    denoise: Denoise
-
-    @property
-    def idle(self) -> bool:
-        return self.strength <= 0 and self.denoise == "none"
-
-
-def plan_restoration(rgb: RGB8, *, is_still: bool, reference_sharpness: float = _CRISP) -> RestorePlan:
-    """The `auto` rule for a face region [h,w,3].
-
-    A still's face is restored as far as it is softer than `reference_sharpness` (the picture around it) and freed from
-    noise or coding blocks. Video is left alone: one 128-pixel tile costs 176 ms on a CPU thread, four frames' time, and
-    the swap already samples the source at full detail.
+    A still's face is restored as far as it is softer than `reference_sharpness`; grain rules it out, as it would be
+    sharpened too, and a face without grain in a grainy picture looks pasted. Video is left alone: one 128-pixel tile
+    costs 176 ms on a CPU thread, four frames' time, and the swap already samples the source at full detail.
     """
-    if not is_still or min(rgb.shape[:2]) < _SMALLEST_SIDE:
-        return RestorePlan(0.0, "none")
+    if not is_still or min(rgb.shape[:2]) < _SMALLEST_SIDE or noise_sigma(rgb) > _GRAIN:
+        return 0.0
     lack = min(reference_sharpness, _CRISP) - sharpness(rgb)
-    return RestorePlan(float(np.clip(lack / 0.15, 0, 1)), choose_denoise(rgb))
+    return float(np.clip(lack / 0.15, 0, 1))
 
 
 def choose_denoise(rgb: RGB8) -> Denoise:
@@ -56,7 +45,7 @@ def choose_denoise(rgb: RGB8) -> Denoise:
     Measured on six portraits: strong gains 3 dB at sigma 4 and 7 dB at sigma 10, but loses 1.5 dB on clean pixels;
     light gains about 1 dB on JPEG qualities 20 to 80 and nothing on noise.
     """
-    if noise_sigma(rgb) > 2.6:
+    if noise_sigma(rgb) > _GRAIN:
         return "strong"
     return "light" if blockiness(rgb) > 0.45 else "none"
 
@@ -82,6 +71,10 @@ class FaceRestorer:
             scale=2,
             checkpoint=self._checkpoint,
         )
+
+    def enlarge_source(self, rgb: RGB8) -> RGB8:
+        """A source picture at twice its size, by the model that its own noise or coding blocks call for."""
+        return self.enlarge2x(rgb, choose_denoise(rgb))
 
     def upscale(self, rgb: RGB8, scale: Literal[2, 4] = 2) -> RGB8:
         """The picture 2 or 4 times larger; memory is that of the result plus one tile."""
@@ -128,10 +121,10 @@ class FaceRestorer:
         if min(box.width, box.height) < _SMALLEST_SIDE:
             return None
         rgb = frame.read(box)
-        plan = RestorePlan(strength, denoise) if strength != "auto" else _with_denoise(rgb, denoise)
-        if plan.idle:
+        share = auto_strength(rgb, is_still=True) if strength == "auto" else strength
+        if share <= 0 and denoise == "none":
             return None
-        restored = self.restore(rgb, plan.strength, plan.denoise)
+        restored = self.restore(rgb, share, denoise)
         weight = _rim_mask(face.points, box)[:, :, None]
         frame.write(box, to_rgb8(rgb + weight * (restored.astype(np.float32) - rgb)))
         return box
@@ -147,11 +140,6 @@ class FaceRestorer:
         reach = 1 / max(present, 0.2)  # pixels over which the input's own values are trusted
         difference = rgb.astype(np.float32) - drawn
         return to_rgb8(drawn + cv2.GaussianBlur(difference, (0, 0), reach, borderType=cv2.BORDER_REFLECT_101))
-
-
-def _with_denoise(rgb: RGB8, denoise: Denoise) -> RestorePlan:
-    plan = plan_restoration(rgb, is_still=True)
-    return plan if denoise == "none" else RestorePlan(plan.strength, denoise)
 
 
 def _enlarge_tile(session: Session, tile: RGB8) -> RGB8:

@@ -6,7 +6,7 @@ import pytest
 
 from secondface.errors import InvalidSetting, MarkMissing
 from secondface.provenance.aigc import AigcLabel
-from secondface.provenance.metadata import metadata_marks, read_marks, require_marks, without_marks
+from secondface.provenance.metadata import metadata_marks, read_marks, require_marks
 from secondface.provenance.xmp import DIGITAL_SOURCE_TYPE, TC260
 
 MARKS = metadata_marks("run-42", "example-studio")
@@ -57,10 +57,6 @@ def test_damage_is_reported_not_raised(packet: bytes) -> None:
     found = read_marks(packet, {})
     assert found.label is None
     assert len(found.problems) == 1
-
-
-def test_an_inputs_own_label_is_taken_away_and_other_tags_stay() -> None:
-    assert without_marks({"title": "x", "aigc": "old", "AIGC": "old", "com.other.Aigc": "old"}) == {"title": "x"}
 
 
 def test_a_producer_with_a_space_is_refused_before_the_run() -> None:

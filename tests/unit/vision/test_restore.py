@@ -7,7 +7,7 @@ import pytest
 from secondface.errors import Cancelled
 from secondface.frames import RGB8, ArrayFrame, Box, Face
 from secondface.models.sessions import OrtSessions
-from secondface.vision.restore import FaceRestorer, choose_denoise, plan_restoration
+from secondface.vision.restore import FaceRestorer, auto_strength, choose_denoise
 from secondface.vision.sharpness import sharpness
 
 
@@ -99,11 +99,20 @@ def test_a_face_outside_the_frame_is_nothing_to_do(restorer: FaceRestorer) -> No
 
 def test_the_auto_rule_spends_on_soft_stills_and_never_on_video() -> None:
     soft, crisp = picture(128, 128, soft=2.0), picture(128, 128)
-    assert plan_restoration(soft, is_still=True).strength > 0.8
-    assert plan_restoration(crisp, is_still=True).idle
-    assert plan_restoration(soft, is_still=False).idle
+    assert auto_strength(soft, is_still=True) > 0.8
+    assert auto_strength(crisp, is_still=True) == 0
+    assert auto_strength(soft, is_still=False) == 0
     # a soft face in a soft picture stays as soft as its surroundings
-    assert plan_restoration(soft, is_still=True, reference_sharpness=sharpness(soft)).strength == 0
+    assert auto_strength(soft, is_still=True, reference_sharpness=sharpness(soft)) == 0
+    grain = np.random.default_rng(4).normal(0, 6, soft.shape)
+    assert auto_strength(np.clip(soft + grain, 0, 255).astype(np.uint8), is_still=True) == 0
+
+
+def test_a_grainy_source_is_enlarged_without_its_grain(restorer: FaceRestorer) -> None:
+    flat = np.clip(np.random.default_rng(0).normal(128, 8, (48, 48, 3)), 0, 255).astype(np.uint8)
+    assert restorer.enlarge_source(flat).std() < 0.5 * restorer.enlarge2x(flat).std()
+    clean = picture(48, 48, soft=1.0)
+    assert np.array_equal(restorer.enlarge_source(clean), restorer.enlarge2x(clean))
 
 
 def test_noise_and_blocks_choose_their_models() -> None:

@@ -40,6 +40,11 @@ def test_sharpness_falls_with_each_blur() -> None:
     assert values[-1] < 0.3
 
 
+def jpeg(rgb: RGB8, quality: int) -> RGB8:
+    data = cv2.imencode(".jpg", rgb, [cv2.IMWRITE_JPEG_QUALITY, quality])[1]
+    return np.asarray(cv2.imdecode(data, cv2.IMREAD_COLOR), np.uint8)
+
+
 @pytest.mark.parametrize("sigma", [4.0, 8.0])
 def test_noise_is_not_taken_for_sharpness(sigma: float) -> None:
     soft = reduced(natural(), 2.5)
@@ -68,11 +73,8 @@ def test_noise_is_measured_within_a_tenth(sigma: float) -> None:
 
 def test_coding_blocks_are_told_from_clean_pixels() -> None:
     clean = reduced(natural(), 1.5)
-    coded = {
-        q: cv2.imdecode(cv2.imencode(".jpg", clean, [cv2.IMWRITE_JPEG_QUALITY, q])[1], 1)[3:, 5:] for q in (20, 95)
-    }
-    assert blockiness(np.asarray(coded[20], np.uint8)) > 0.45
-    assert blockiness(np.asarray(coded[95], np.uint8)) < 0.3
+    assert blockiness(jpeg(clean, 20)[3:, 5:]) > 0.45
+    assert blockiness(jpeg(clean, 95)[3:, 5:]) < 0.3
     assert blockiness(clean) < 0.15
 
 

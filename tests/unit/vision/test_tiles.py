@@ -11,7 +11,7 @@ from secondface.frames import RGB8, Box
 from secondface.vision.tiles import read_bordered, run_tiled, tile_boxes
 
 
-@given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 128))
+@given(st.integers(1, 300), st.integers(1, 300), st.integers(8, 128))
 def test_tiles_cover_each_pixel_once_and_are_nearly_equal(width: int, height: int, side: int) -> None:
     seen = np.zeros((height, width), np.uint8)
     boxes = list(tile_boxes(width, height, side))
@@ -32,7 +32,7 @@ def test_a_filter_no_wider_than_the_border_leaves_no_joint(size: tuple[int, int]
 
     def blur(tile: RGB8) -> RGB8:
         smooth = cv2.blur(tile, (7, 7))[3:-3, 3:-3]
-        return np.repeat(np.repeat(smooth, 2, 0), 2, 1)
+        return np.asarray(smooth, np.uint8).repeat(2, 0).repeat(2, 1)
 
     tiled = run_tiled(rgb, blur, side=20, border=3, scale=2)
     assert np.array_equal(tiled, run_tiled(rgb, blur, side=1000, border=3, scale=2))
