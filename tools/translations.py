@@ -32,6 +32,7 @@ FROM_CLICK: tuple[str | tuple[str, str], ...] = (
     "Show this message and exit.",
     "required",
     "default: {default}",
+    "Missing command.",
     "Missing option",
     "Missing argument",
     "Missing {param_type}",

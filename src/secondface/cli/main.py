@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
@@ -16,10 +14,9 @@ from secondface.cli.commands import Commands, Session, shared_options
 from secondface.cli.exits import CLOSED_PIPE, OK, USAGE, exit_code
 from secondface.cli.language import asked_for, choose_language, speak
 from secondface.cli.language import gettext as _
+from secondface.cli.logbook import append_to_log
 from secondface.cli.screen import Screen
 from secondface.errors import Cancelled, InternalFault, InvalidSetting, SecondfaceError
-
-FALLBACK_LOG = Path("secondface.log")
 
 
 def build() -> click.Group:
@@ -119,19 +116,13 @@ def _show_usage(error: click.UsageError, screen: Screen) -> int:
 
 def _show_fault(error: Exception, own: Session, *, debug: bool) -> int:
     details = "".join(traceback.format_exception(error))
-    fault = InternalFault(f"{type(error).__name__}: {error}")
     try:
         log_file = own.settings.log_file
-    except InvalidSetting:
-        log_file = FALLBACK_LOG
-    hint = ""
-    try:
-        log_file.parent.mkdir(parents=True, exist_ok=True)
-        with log_file.open("a", encoding="utf-8") as log:
-            log.write(f"{logging.Formatter().formatTime(logging.makeLogRecord({}))} {__version__}\n{details}\n")
+        append_to_log(log_file, details)
         hint = _("Details were added to {path}.").format(path=log_file)
-    except OSError:
+    except SecondfaceError:
         hint = _("Run it again with --debug to see the details.")
+    fault = InternalFault(f"{type(error).__name__}: {error}")
     own.screen.problem(fault, hint)
     if debug:
         click.echo(details, err=True)

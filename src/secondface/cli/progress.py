@@ -37,7 +37,7 @@ def progress_bar(screen: Screen, price: PriceRow) -> Generator[OnProgress | None
         def tell(progress: Progress) -> None:
             bar.update(
                 task,
-                description=_("swapping"),
+                description=_("working"),
                 completed=progress.done,
                 total=progress.total,
                 facts=facts(progress, price),

@@ -10,6 +10,7 @@ import click
 
 from secondface.cli.commands import RunCommand, Session, json_option, quiet_option, session
 from secondface.cli.language import gettext as _
+from secondface.cli.logbook import append_to_log
 from secondface.cli.progress import progress_bar
 from secondface.cli.receipts import price_of, result_object, show_result
 from secondface.cli.signals import stop_on_signals
@@ -115,7 +116,7 @@ def _look_options() -> list[click.Parameter]:
         click.Option(["--label"], type=click.Choice(["zh", "en", "both", "off"]),
                      help=_("Language of the visible label. off needs --acknowledge; the metadata marks always stay.")),
         click.Option(["--acknowledge"], metavar=_("TEXT"),
-                     help=_("With --label off: who labels the result elsewhere, and how. It is written to the log.")),
+                     help=_("With --label off: who labels the result elsewhere, and how. It is kept in the log.")),
     ]  # fmt: skip
 
 
@@ -169,10 +170,13 @@ def execute(own: Session, request: RunRequest, price: PriceRow, device: DeviceCh
 
     with stop_on_signals() as stop, progress_bar(own.screen, price) as tell:
         try:
-            return local(own.settings, device=device).run(request, on_progress=tell, cancel=stop)
+            report = local(own.settings, device=device).run(request, on_progress=tell, cancel=stop)
         except Cancelled as cancelled:
             cancelled.facts["signal"] = stop.received
             raise
+    if report.label_waiver:
+        append_to_log(own.settings.log_file, f"{report.produce_id} has no visible label: {report.label_waiver}")
+    return report
 
 
 def request_of(options: RunOptions, settings: Settings) -> RunRequest:
