@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,14 +34,15 @@ _NOT_WRITABLE = frozenset(
 
 def local_url(path: Path) -> str:
     """The name under which FFmpeg opens exactly this file, whatever characters its name has."""
-    return "file:" + os.path.abspath(path)
+    return f"file:{path.absolute()}"
 
 
 def open_input(path: Path, format_name: str) -> InputContainer:
     """Open `path` as container `format_name`, with every protocol but local files switched off."""
     options = {"protocol_whitelist": "file", "format_whitelist": format_name}
     with reading_failures(path):
-        return av.open(local_url(path), "r", format=format_name.split(",")[0], options=options, metadata_errors="replace")
+        demuxer = format_name.partition(",")[0]
+        return av.open(local_url(path), "r", format=demuxer, options=options, metadata_errors="replace")
 
 
 def open_output(path: Path, format_name: str, options: Mapping[str, str]) -> OutputContainer:
@@ -51,7 +52,7 @@ def open_output(path: Path, format_name: str, options: Mapping[str, str]) -> Out
 
 
 @contextmanager
-def reading_failures(path: Path, where: str = "") -> Iterator[None]:
+def reading_failures(path: Path, where: str = "") -> Generator[None, None, None]:
     """Turn what FFmpeg raises while `path` is read into our errors; `where` says what was being done."""
     try:
         yield
@@ -68,7 +69,7 @@ def reading_failures(path: Path, where: str = "") -> Iterator[None]:
 
 
 @contextmanager
-def writing_failures(path: Path, where: str = "") -> Iterator[None]:
+def writing_failures(path: Path, where: str = "") -> Generator[None, None, None]:
     """Turn what FFmpeg or the file system raises while `path` is written into our errors."""
     try:
         yield

@@ -11,8 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-import av
-import av.error
+from av.codec import Codec
+from av.error import FFmpegError
 
 from secondface.errors import InvalidOption, OutputFormatUnsupported
 from secondface.media.layouts import PlaneLayout, layout_of
@@ -71,7 +71,7 @@ def container_for(path: str | os.PathLike[str]) -> str:
     """FFmpeg's muxer for the output name `path`; OutputFormatUnsupported for any other name."""
     suffix = Path(path).suffix.lower()
     if suffix not in CONTAINERS:
-        raise OutputFormatUnsupported(f"{suffix or 'a name without an extension'} is no video format that can be written")
+        raise OutputFormatUnsupported(f"{suffix or 'no extension'}: not a video format that can be written")
     return CONTAINERS[suffix]
 
 
@@ -122,8 +122,8 @@ def _encoder_options(codec: str, options: VideoOptions, threads: int) -> dict[st
 @lru_cache(maxsize=16)
 def _formats_of(encoder: str) -> tuple[str, ...]:
     try:
-        formats = av.codec.Codec(encoder, "w").video_formats
-    except (av.error.FFmpegError, ValueError) as cause:
+        formats = Codec(encoder, "w").video_formats
+    except (FFmpegError, ValueError) as cause:
         raise OutputFormatUnsupported(f"this build of FFmpeg has no {encoder}") from cause
     return tuple(each.name for each in formats or [])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,13 +67,13 @@ def still_info(path: str | os.PathLike[str], limits: Limits | None = None) -> Me
 
 
 @contextmanager
-def _opened(path: Path, limits: Limits) -> Iterator[Image.Image]:
+def _opened(path: Path, limits: Limits) -> Generator[Image.Image, None, None]:
     signature = sniff(path)
     if signature.kind != "still":
         raise MediaUnsupported(f"{path.name}: a video ({signature.format_name}), not a picture")
     with _decoding_failures(path):
         if signature.format_name == "HEIF":
-            heif = pillow_heif.open_heif(path, convert_hdr_to_8bit=True)
+            heif = pillow_heif.open_heif(path, convert_hdr_to_8bit=True)  # pyright: ignore[reportUnknownMemberType]
             limits.check_size(path.name, *heif.size, video=False)
             picture = heif.to_pillow()
             picture.format = "HEIF"
@@ -85,7 +85,7 @@ def _opened(path: Path, limits: Limits) -> Iterator[Image.Image]:
 
 
 @contextmanager
-def _decoding_failures(path: Path) -> Iterator[None]:
+def _decoding_failures(path: Path) -> Generator[None, None, None]:
     """Turn what Pillow and libheif raise into our errors."""
     try:
         yield

@@ -57,6 +57,9 @@ class PlaneLayout:
         return found or self
 
 
+_STAND_IN_OF_ALL = PlaneLayout("yuv444p", "yuv", 8)
+
+
 def layout_of(name: str) -> PlaneLayout | None:
     """The layout of FFmpeg's pixel format `name`, or None when its planes cannot be used as they are."""
     if (match := _YUV.fullmatch(name)) and match["sampling"] in _SUBSAMPLING:
@@ -76,6 +79,4 @@ def stand_in(name: str, depth: int, is_rgb: bool) -> PlaneLayout:
              "nv16": "yuv422p", "nv24": "yuv444p", "p010le": "yuv420p10le", "p016le": "yuv420p16le"}  # fmt: skip
     guess = known.get(name) or (("gbrp" if depth <= 8 else "gbrp12le") if is_rgb else
                                 ("yuv444p" if depth <= 8 else "yuv444p12le"))  # fmt: skip
-    found = layout_of(guess)
-    assert found is not None
-    return found
+    return layout_of(guess) or _STAND_IN_OF_ALL

@@ -29,6 +29,11 @@ class Limits:
         if width * height > most or max(width, height) > self.longest_side:
             raise MediaTooLarge(f"{name}: {width}x{height}; the limit is {most} pixels", width=width, height=height)
 
+    def check_streams(self, name: str, count: int) -> None:
+        """MediaTooLarge when a container has more streams than anybody needs."""
+        if count > self.streams:
+            raise MediaTooLarge(f"{name}: {count} streams; the limit is {self.streams}")
+
     def check_duration(self, name: str, duration: Fraction | None) -> None:
         """MediaTooLarge when a video is known to be longer than allowed."""
         if self.duration_s is not None and duration is not None and duration > self.duration_s:

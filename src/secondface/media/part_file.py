@@ -37,7 +37,7 @@ class PartFile:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-            os.replace(self.path, self.target)
+            self.path.replace(self.target)
 
     def discard(self) -> None:
         """Remove the part; no error when it is gone."""

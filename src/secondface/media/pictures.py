@@ -1,6 +1,6 @@
 """Between FFmpeg's pictures and our planes, without a copy where none is needed.
 
-Decides who owns a decoded picture's memory: the decoder may still predict from it, so it is copied before it is changed.
+Decides who owns a decoded picture's memory: the decoder may still predict from it, so it is copied before it changes.
 Must not know containers or time.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING, cast
 
 import av
 import numpy as np
@@ -15,6 +16,9 @@ import numpy as np
 from secondface.media.layouts import PlaneLayout, layout_of, stand_in
 from secondface.media.planes import PlanarFrame, Plane
 from secondface.media.ycbcr import BT709, RGB_MATRIX, ColourSpace
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
 
 _SWS_MATRIX = {BT709: 1, 4: 4, 5: 5, 6: 5, 7: 7, 9: 9, 10: 9}
 """H.273 matrix code to swscale's."""
@@ -51,13 +55,14 @@ class DecodedFrame(PlanarFrame):
 
 def plane_views(picture: av.VideoFrame, layout: PlaneLayout) -> list[Plane]:
     """The planes of `picture` as arrays on its own memory."""
-    dtype = np.uint8 if layout.depth == 8 else np.uint16
     views: list[Plane] = []
     for index in range(layout.plane_count):
         plane = picture.planes[index]
         width, height = layout.plane_size(index, picture.width, picture.height)
-        row = plane.line_size // dtype().itemsize
-        views.append(np.frombuffer(plane, dtype)[: row * height].reshape(height, row)[:, :width])
+        buffer = memoryview(cast("Buffer", plane))
+        memory = np.frombuffer(buffer, np.uint8) if layout.depth == 8 else np.frombuffer(buffer, np.uint16)
+        row = plane.line_size // memory.itemsize
+        views.append(memory[: row * height].reshape(height, row)[:, :width])
     return views
 
 

@@ -18,7 +18,7 @@ from secondface.frames import RGB8, Box, Float
 from secondface.media.layouts import PlaneLayout
 from secondface.media.ycbcr import ColourSpace, codes_from_rgb, rgb_from_codes
 
-Plane: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
+Plane: TypeAlias = npt.NDArray[np.uint8 | np.uint16]
 """[height, width] code values; 16-bit words for more than 8 bits."""
 
 
@@ -170,11 +170,11 @@ class PlanarFrame:
             # a cell at an odd right or bottom edge has fewer pixels: repeat them, so that each counts the same
             right, bottom = -cells.width % (1 << shift_x), -cells.height % (1 << shift_y)
             if right or bottom:
-                exact = cv2.copyMakeBorder(exact, 0, bottom, 0, right, cv2.BORDER_REPLICATE)
-                changed = cv2.copyMakeBorder(changed, 0, bottom, 0, right, cv2.BORDER_REPLICATE)
+                exact = _padded(exact, right, bottom)
+                changed = _padded(changed, right, bottom)
             size = (exact.shape[1] >> shift_x, exact.shape[0] >> shift_y)
-            exact = cv2.resize(exact, size, interpolation=cv2.INTER_AREA)
-            changed = cv2.resize(changed, size, interpolation=cv2.INTER_AREA)
+            exact = np.asarray(cv2.resize(exact, size, interpolation=cv2.INTER_AREA), np.float32)
+            changed = np.asarray(cv2.resize(changed, size, interpolation=cv2.INTER_AREA), np.uint8)
         corner = Box(cells.x0 >> shift_x, cells.y0 >> shift_y, 0, 0)
         region = Box(corner.x0, corner.y0, corner.x0 + changed.shape[1], corner.y0 + changed.shape[0])
         for index in (1, 2):
@@ -187,11 +187,11 @@ class PlanarFrame:
 def planes_from_rgb(rgb: RGB8, layout: PlaneLayout, space: ColourSpace) -> list[Plane]:
     """New planes that hold the picture rgb [h,w,3]; alpha, where the layout has it, is opaque."""
     height, width = rgb.shape[:2]
-    dtype = np.uint8 if layout.depth == 8 else np.uint16
     planes: list[Plane] = []
     for index in range(layout.plane_count):
         plane_width, plane_height = layout.plane_size(index, width, height)
-        planes.append(np.zeros((plane_height, plane_width), dtype))
+        shape = (plane_height, plane_width)
+        planes.append(np.zeros(shape, np.uint8) if layout.depth == 8 else np.zeros(shape, np.uint16))
     if layout.alpha:
         planes[-1][:] = (1 << layout.depth) - 1
     frame = PlanarFrame(planes, layout, space)
@@ -205,12 +205,17 @@ def _any_channel_differs(one: RGB8, other: RGB8) -> npt.NDArray[np.uint8]:
     return np.asarray(cv2.bitwise_or(cv2.bitwise_or(red, green), blue), np.uint8)
 
 
-def _saturated(values: npt.NDArray[Any], depth: int) -> Any:
+def _saturated(values: Any, depth: int) -> Any:
     """Rounded and clipped to `depth` bits; OpenCV does both in one pass."""
+    add: Any = cv2.add  # its stub does not know scalars
     if depth == 8:
-        return cv2.add(values, (0.0, 0.0, 0.0, 0.0), dtype=cv2.CV_8U)
-    words = cv2.add(values, (0.0, 0.0, 0.0, 0.0), dtype=cv2.CV_16U)
-    return words if depth == 16 else cv2.min(words, float((1 << depth) - 1))
+        return add(values, (0.0, 0.0, 0.0, 0.0), dtype=cv2.CV_8U)
+    words = add(values, (0.0, 0.0, 0.0, 0.0), dtype=cv2.CV_16U)
+    return words if depth == 16 else np.minimum(words, np.uint16((1 << depth) - 1))
+
+
+def _padded(values: npt.NDArray[Any], right: int, bottom: int) -> npt.NDArray[Any]:
+    return np.asarray(cv2.copyMakeBorder(values, 0, bottom, 0, right, cv2.BORDER_REPLICATE))
 
 
 def _rgb8(values: Any) -> RGB8:
@@ -221,6 +226,6 @@ def _shrunk(plane: Plane, size: tuple[int, int]) -> npt.NDArray[Any]:
     """`plane` at `size` (width, height). Halving first is ten times faster than one long area filter."""
     while plane.shape[1] >= 2 * size[0] and plane.shape[0] >= 2 * size[1] and not (plane.shape[0] | plane.shape[1]) & 1:
         half = (plane.shape[1] // 2, plane.shape[0] // 2)
-        plane = np.asarray(cv2.resize(plane, half, interpolation=cv2.INTER_AREA))
+        plane = np.asarray(cv2.resize(plane, half, interpolation=cv2.INTER_AREA), plane.dtype)
     smaller = plane.shape[1] >= size[0]
     return np.asarray(cv2.resize(plane, size, interpolation=cv2.INTER_AREA if smaller else cv2.INTER_LINEAR))

@@ -1,6 +1,7 @@
 """VideoReader: the frames of one video file, upright, in order, in their own planes, with exact times.
 
-Decides which stream is the picture, what its colours mean and when each frame is shown; must not know encoders or faces.
+Decides which stream is the picture, what its colours mean and when each frame is shown.
+Must not know encoders or faces.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Self
 
 import av
 from av.container import InputContainer
+from av.packet import Packet
+from av.stream import Disposition
 from av.video.stream import VideoStream
 
 from secondface.errors import MediaCorrupt, MediaEmpty, MediaTooLarge, MediaUnsupported
@@ -23,7 +26,7 @@ from secondface.media.limits import Limits
 from secondface.media.pictures import DecodedFrame, converted, plane_views
 from secondface.media.planes import PlanarFrame
 from secondface.media.signatures import sniff
-from secondface.media.video_facts import space_of, video_info
+from secondface.media.video_facts import codec_name, picture_facts, space_of, video_info
 
 if TYPE_CHECKING:
     from av.container.core import Chapter  # only the stub has this name
@@ -67,23 +70,17 @@ class VideoReader:
             raise MediaUnsupported(f"{self.path.name}: a picture ({signature.format_name}), not a video")
         self.format_name = signature.format_name
         self._container = self._opened()
+        self._pictures = self._decode()
+        self._first: av.VideoFrame | None = None
         try:
-            self._pictures = self._decode()
-            self._first = next(self._pictures, None)
-            if self._first is None:
-                raise MediaEmpty(f"{self.path.name}: no frame of the video can be decoded")
+            first = self._first = self._first_picture()
             stream = self._stream(self._container)
-            self.info: MediaInfo = video_info(self.format_name, self._container, stream, self._first)
+            self.picture: PictureFacts = picture_facts(first, stream)
+            self.info: MediaInfo = video_info(self.format_name, self._container, stream, first, self.picture)
             self.limits.check_duration(self.path.name, self.info.duration)
         except BaseException:
             self.close()
             raise
-
-    @property
-    def picture(self) -> PictureFacts:
-        """How the pictures are stored."""
-        assert self.info.picture is not None
-        return self.info.picture
 
     def frames(self) -> Iterator[PlanarFrame]:
         """Every frame in presentation order, each once; a second call starts again from the file."""
@@ -91,7 +88,7 @@ class VideoReader:
             self._container.close()
             self._container = self._opened()
             self._pictures = self._decode()
-            self._first = next(self._pictures)
+            self._first = self._first_picture()
         first, self._first = self._first, None
         clock = _Clock()
         frame = self._frame(first, 0, clock)
@@ -115,14 +112,21 @@ class VideoReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
+
+    def _first_picture(self) -> av.VideoFrame:
+        first = next(self._pictures, None)
+        if first is None:
+            raise MediaEmpty(f"{self.path.name}: no frame of the video can be decoded")
+        return first
 
     def _opened(self) -> InputContainer:
         container = open_input(self.path, self.format_name)
         try:
-            if len(container.streams) > self.limits.streams:
-                raise MediaUnsupported(f"{self.path.name}: {len(container.streams)} streams")
+            self.limits.check_streams(self.path.name, len(container.streams))
             stream = self._stream(container)
             context = stream.codec_context
             if context.width and context.height:
@@ -137,18 +141,18 @@ class VideoReader:
         return container
 
     def _stream(self, container: InputContainer) -> VideoStream:
-        pictures = [s for s in container.streams.video if not s.disposition & av.stream.Disposition.attached_pic]
+        pictures = [s for s in container.streams.video if not s.disposition & Disposition.attached_pic]
         if not pictures:
             raise MediaEmpty(f"{self.path.name}: no video stream")
-        chosen = [s for s in pictures if s.disposition & av.stream.Disposition.default]
+        chosen = [s for s in pictures if s.disposition & Disposition.default]
         stream = (chosen or pictures)[0]
-        if stream.codec_context is None:
+        if not codec_name(stream):
             raise MediaUnsupported(f"{self.path.name}: no decoder for its video")
         return stream
 
     def _decode(self) -> Iterator[av.VideoFrame]:
         stream = self._stream(self._container)
-        packets = self._container.demux(stream)
+        packets: Iterator[Packet[VideoStream]] = self._container.demux(stream)
         last: Fraction | None = None
         while True:
             where = f"at {float(last):.3f} s" if last is not None else "at its start"
@@ -158,7 +162,7 @@ class VideoReader:
             if packet is None:
                 return
             for picture in pictures:
-                if picture.pts is not None:
+                if picture.pts is not None and picture.time_base is not None:
                     last = picture.pts * picture.time_base
                 self._check_size(picture)
                 yield picture

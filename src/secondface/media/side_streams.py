@@ -1,8 +1,10 @@
 """The streams beside the picture: sound, subtitles, cover art, fonts, timecode.
 
-Decides copy, transcode or drop for each, and feeds them to the output as the picture advances: packets are read again from
-the input, so that never more than one is held however long the file is. Must not know pixels.
+Decides copy, transcode or drop for each, and feeds them to the output as the picture advances: packets are read again
+from the input, so that never more than one is held however long the file is. Must not know pixels.
 """
+# pyright: reportUnknownMemberType=false
+# PyAV's stubs leave the keyword arguments of add_stream and the stream of an encoded packet untyped
 
 from __future__ import annotations
 
@@ -10,14 +12,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
+from av.audio.frame import AudioFrame
 from av.audio.stream import AudioStream
 from av.container import OutputContainer
 from av.packet import Packet
 from av.stream import AttachmentStream, Disposition, Stream
 
 from secondface.media.containers import open_input, reading_failures, writing_failures
+from secondface.media.video_facts import codec_name
 
 _REFUSED = {"mov": ("opus", "vorbis", "flac", "truehd"), "mp4": ("truehd",)}
 """What FFmpeg's table of codecs allows and its muxer then refuses."""
@@ -69,15 +73,15 @@ class _Transcode:
         context = source.codec_context
         channels = context.layout.nb_channels
         layout = _LAYOUTS.get(channels, "stereo")
-        stream = output.add_stream(codec, rate=48000 if codec == "libopus" else context.sample_rate)
-        assert isinstance(stream, AudioStream)
+        rate = 48000 if codec == "libopus" else context.sample_rate
+        stream = cast("AudioStream", output.add_stream(codec, rate=rate))
         stream.codec_context.layout = "quad" if layout == "4.0" and codec == "libopus" else layout
         stream.codec_context.bit_rate = 80_000 * min(max(1, channels), 8)
         self.stream = stream
 
     def take(self, packet: Packet[Stream]) -> Iterable[Packet[Stream]]:
         for frame in packet.decode():
-            yield from self.stream.encode(frame)
+            yield from self.stream.encode(cast("AudioFrame", frame))
 
     def finish(self) -> Iterable[Packet[Stream]]:
         yield from self.stream.encode(None)
@@ -135,7 +139,7 @@ class SideStreams:
         self._input.close()
 
     def _decide(self, stream: Stream, held: set[str], sound: bool, cover: bool) -> None:
-        codec = stream.codec_context.codec.canonical_name if stream.codec_context is not None else ""
+        codec = codec_name(stream)
         report = StreamReport(stream.index, stream.type, codec or "unknown", "dropped", language=stream.language)
         self.reports[stream.index] = report
         copies = codec in held and codec not in _REFUSED.get(self._container, ())
@@ -143,10 +147,12 @@ class SideStreams:
             case AudioStream() if not sound:
                 report.reason = "sound was switched off"
             case AudioStream() if not copies:
-                self._keep(_Transcode(self._output, stream, _SOUND_CODEC[self._container]), stream, report, "transcoded")
+                track = _Transcode(self._output, stream, _SOUND_CODEC[self._container])
+                self._keep(track, stream, report, "transcoded")
                 report.reason = f"{self._container} cannot hold {codec}"
             case AttachmentStream() if self._container == "matroska":
-                self._output.add_attachment(stream.metadata.get("filename", "attachment"), stream.mimetype or "", stream.data)
+                name = stream.metadata.get("filename", "attachment")
+                self._output.add_attachment(name, stream.mimetype or "", stream.data)
                 report.action = "copied"
             case _ if stream.type == "data":
                 written = "timecode" in stream.metadata and self._container == "mov"

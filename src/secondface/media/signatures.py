@@ -6,8 +6,6 @@ is only text matches nothing here. Must not decode.
 
 from __future__ import annotations
 
-import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -49,17 +47,22 @@ class Signature:
     format_name: str
 
 
+_RIFF = {b"WEBP": Signature("still", "WEBP"), b"AVI ": Signature("video", "avi")}
+
+
 def sniff(path: Path) -> Signature:
     """The signature of the ordinary file `path`; FileUnreadable, MediaEmpty or MediaUnsupported."""
     try:
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
+        if path.exists() and not path.is_file():
             # a pipe or a device could block for ever or never end
-            raise FileUnreadable(f"{path}: not an ordinary file")
-        with open(path, "rb") as file:
-            head = file.read(SNIFFED_BYTES)
+            head = None
+        else:
+            with path.open("rb") as file:
+                head = file.read(SNIFFED_BYTES)
     except (OSError, ValueError) as cause:
         raise FileUnreadable(f"{path}: {getattr(cause, 'strerror', None) or cause}") from cause
+    if head is None:
+        raise FileUnreadable(f"{path}: not an ordinary file")
     if not head:
         raise MediaEmpty(f"{path.name}: 0 bytes")
     found = signature_of(head)
@@ -73,10 +76,8 @@ def signature_of(head: bytes) -> Signature | None:
     for prefix, kind, name in _PREFIXES:
         if head.startswith(prefix):
             return Signature(kind, name)
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return Signature("still", "WEBP")
-    if head[:4] == b"RIFF" and head[8:12] == b"AVI ":
-        return Signature("video", "avi")
+    if head[:4] == b"RIFF":
+        return _RIFF.get(head[8:12])
     if head[4:8] == b"ftyp":
         return _ftyp(head)
     if head[4:8] in _MP4_BOXES:
@@ -84,6 +85,12 @@ def signature_of(head: bytes) -> Signature | None:
     if any(_is_transport_stream(head, packet, start) for packet, start in ((188, 0), (192, 4), (204, 0))):
         return Signature("video", "mpegts")
     return None
+
+
+_REFUSED = (
+    (b"#extm3u", "a playlist"), (b"ffconcat", "a concat script"), (b"<svg", "SVG"), (b"<?xml", "XML"),
+    (b"<!doctype html", "HTML"), (b"<html", "HTML"), (b"%pdf", "PDF"),
+)  # fmt: skip
 
 
 def _ftyp(head: bytes) -> Signature:
@@ -105,8 +112,7 @@ def _is_transport_stream(head: bytes, packet: int, start: int) -> bool:
 def _what_instead(head: bytes) -> str:
     """A few words on what the refused file looks like."""
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    for start, words in ((b"#extm3u", "a playlist"), (b"ffconcat", "a concat script"), (b"<svg", "SVG"),
-                         (b"<?xml", "XML"), (b"<!doctype html", "HTML"), (b"<html", "HTML"), (b"%pdf", "PDF")):  # fmt: skip
+    for start, words in _REFUSED:
         if text.startswith(start):
             return f"this is {words}, not a picture or a video"
     printable = sum(byte in b"\t\r\n" or 32 <= byte < 127 or byte >= 128 for byte in head)

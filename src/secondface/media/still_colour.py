@@ -35,9 +35,7 @@ def to_srgb(picture: Image.Image, profile: bytes | None) -> ColourResult:
     if picture.mode in ("P", "PA", "1", "RGBX", "YCbCr", "HSV"):
         transparent = picture.mode == "PA" or "transparency" in picture.info
         picture = picture.convert("RGBA" if transparent else "L" if picture.mode == "1" else "RGB")
-    elif "transparency" in picture.info and picture.mode in ("L", "RGB"):
-        picture = picture.convert("RGBA")
-    elif picture.mode in ("RGBa", "La"):
+    elif picture.mode in ("RGBa", "La") or ("transparency" in picture.info and picture.mode in ("L", "RGB")):
         picture = picture.convert("RGBA")
     alpha: npt.NDArray[np.uint8] | None = None
     if picture.mode in ("RGBA", "LA"):
@@ -63,7 +61,8 @@ def _through_profile(picture: Image.Image, profile: bytes) -> tuple[Image.Image,
     try:
         source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
         transform = ImageCms.buildTransform(
-            source, ImageCms.createProfile("sRGB"), picture.mode, "RGB",
+            source, ImageCms.createProfile("sRGB"),  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+            picture.mode, "RGB",
             ImageCms.Intent.RELATIVE_COLORIMETRIC, ImageCms.Flags.BLACKPOINTCOMPENSATION,
         )  # fmt: skip
         if picture.mode == "RGB" and _is_nearly_identity(transform):

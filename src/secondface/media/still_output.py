@@ -49,7 +49,7 @@ def still_format(path: str | os.PathLike[str]) -> str:
     """The format that the output name `path` asks for; OutputFormatUnsupported for any other name."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
-        raise OutputFormatUnsupported(f"{suffix or 'a name without an extension'} is no picture format that can be written")
+        raise OutputFormatUnsupported(f"{suffix or 'no extension'}: not a picture format that can be written")
     return FORMATS[suffix]
 
 
@@ -74,8 +74,8 @@ def write_still(
     pixels = rgb if alpha is None else np.dstack([rgb, alpha])
     part = PartFile(path)
     try:
-        with writing_failures(path), Image.fromarray(np.ascontiguousarray(pixels)) as picture, open(part.path, "wb") as file:
-            picture.save(file, name, **_parameters(name, options, captured, xmp))
+        with writing_failures(path), part.path.open("wb") as file:
+            Image.fromarray(np.ascontiguousarray(pixels)).save(file, name, **_parameters(name, options, captured, xmp))
         part.commit()
     except BaseException:
         part.discard()

@@ -5,10 +5,14 @@ Decides sizes, times, colours and notes from FFmpeg's fields; must not decode or
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
+from typing import cast
 
 import av
+from av.codec.context import CodecContext
 from av.container import InputContainer
+from av.sidedata.sidedata import SideData
 from av.sidedata.sidedata import Type as SideDataType
 from av.stream import Disposition, Stream
 from av.video.stream import VideoStream
@@ -45,15 +49,16 @@ def picture_facts(picture: av.VideoFrame, stream: VideoStream) -> PictureFacts:
     aspect = stream.sample_aspect_ratio or stream.codec_context.sample_aspect_ratio or Fraction(1, 1)
     if orientation.swaps_sides:
         aspect = 1 / aspect
-    time_base = stream.time_base or picture.time_base
+    time_base = stream.time_base or picture.time_base or Fraction(1, 1000)
     return PictureFacts(
         stream.index, stored, layout, space_of(picture), time_base, orientation, aspect, picture.interlaced_frame
     )
 
 
-def video_info(format_name: str, container: InputContainer, stream: VideoStream, picture: av.VideoFrame) -> MediaInfo:
+def video_info(
+    format_name: str, container: InputContainer, stream: VideoStream, picture: av.VideoFrame, facts: PictureFacts
+) -> MediaInfo:
     """Everything known of the video in `container`, whose first picture is `picture`."""
-    facts = picture_facts(picture, stream)
     width, height = facts.orientation.shown_size(picture.width, picture.height)
     duration = _duration(container, stream)
     rate = stream.average_rate or stream.guessed_rate
@@ -68,8 +73,10 @@ def video_info(format_name: str, container: InputContainer, stream: VideoStream,
 
 
 def _orientation(picture: av.VideoFrame) -> Orientation | None:
-    matrix = picture.side_data.get(SideDataType.DISPLAYMATRIX)
-    return of_display_matrix(bytes(matrix)) if matrix is not None else UPRIGHT
+    for data in cast("Iterable[SideData]", picture.side_data):
+        if data.type == SideDataType.DISPLAYMATRIX:
+            return of_display_matrix(bytes(data))
+    return UPRIGHT
 
 
 def _notes(picture: av.VideoFrame, facts: PictureFacts) -> tuple[str, ...]:
@@ -87,13 +94,18 @@ def _notes(picture: av.VideoFrame, facts: PictureFacts) -> tuple[str, ...]:
 
 def _stream_facts(stream: Stream) -> StreamFacts:
     base = stream.time_base or Fraction(0)
-    codec = stream.codec_context.codec.canonical_name if stream.codec_context is not None else "unknown"
     return StreamFacts(
-        stream.index, stream.type, codec,
+        stream.index, stream.type, codec_name(stream) or "unknown",
         stream.start_time * base if stream.start_time is not None else None,
         stream.duration * base if stream.duration is not None else None,
         stream.language, bool(stream.disposition & Disposition.attached_pic),
     )  # fmt: skip
+
+
+def codec_name(stream: Stream) -> str:
+    """FFmpeg's name of the codec of `stream`, empty where there is no decoder for it (data, fonts)."""
+    context = cast("CodecContext | None", stream.codec_context)
+    return context.codec.canonical_name if context is not None else ""
 
 
 def _duration(container: InputContainer, stream: VideoStream) -> Fraction | None:

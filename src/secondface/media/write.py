@@ -1,21 +1,26 @@
 """VideoWriter: frames in, one finished file out, with everything else of the input beside them.
 
-Decides how pictures reach the encoder (as planes, never through RGB when they are planes already), when the side streams are
-written, and what becomes of the container's own tags. Must not know faces or steps.
+Decides how pictures reach the encoder (as planes, never through RGB when they are planes already), when the side
+streams are written, and what becomes of the container's own tags. Must not know faces or steps.
 """
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# PyAV's stubs leave the keyword arguments of add_stream and the stream of an encoded packet untyped
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, cast
 
 import av
 from av.container import OutputContainer
+from av.error import FFmpegError
 from av.packet import Packet
+from av.stream import Stream
 from av.video.stream import VideoStream
 
 from secondface.frames import Frame
@@ -27,19 +32,19 @@ from secondface.media.part_file import PartFile
 from secondface.media.pictures import DecodedFrame, converted, picture_of
 from secondface.media.planes import PlanarFrame, planes_from_rgb
 from secondface.media.read import VideoReader
-from secondface.media.side_streams import SideStreams, StreamReport
+from secondface.media.side_streams import KEPT_TAGS, SideStreams, StreamReport
 from secondface.media.ycbcr import BT709, ColourSpace
 
 __all__ = ["StreamReport", "VideoOptions", "VideoWriter"]
 
-_KEPT_TAGS = ("title", "creation_time")
+_FILE_TAGS = ("title", "creation_time")
 """Tags of the file that are kept; others name devices, places, people or programs."""
 _ARBITRARY_START = ("mpegts", "mpeg", "asf", "flv", "mxf")
 """Formats whose clock starts anywhere; the others say by their times how streams lie to each other from 0."""
 
 
 class VideoWriter:
-    """Writes NAME.part beside the output and renames it on close(). Use as a context manager: leaving by an error aborts.
+    """Writes NAME.part beside the output and renames it on close(). As a context manager it aborts unless closed.
 
     Raises OutputFormatUnsupported, OutputNotWritable, InvalidOption, DiskFull or EncodeFailed.
     """
@@ -49,35 +54,30 @@ class VideoWriter:
         size: tuple[int, int] | None = None, tags: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.path = Path(path)
+        options, tags = options or VideoOptions(), dict(tags or {})
+        container = container_for(self.path)
         self._facts = reader.picture
         self._size = size or (reader.info.width, reader.info.height)
-        container = container_for(self.path)
-        options = options or VideoOptions()
         self._choice = choose_encoder(container, options, self._facts.layout, self._size)
         self._space = _encoded_space(self._facts)
-        self.notes: list[str] = list(self._choice.notes)
-        self._part = PartFile(self.path)
-        self._closed = False
+        self._origin = _earliest(reader) if reader.format_name in _ARBITRARY_START else Fraction(0)
         self._frames = 0
         self._durations: dict[int, int] = {}
-        self._output: OutputContainer | None = None
-        self._side: SideStreams | None = None
-        try:
-            self._origin = Fraction(0)
-            if reader.format_name in _ARBITRARY_START:
-                self._origin = _earliest(reader)
-            self._output = open_output(self._part.path, container, _muxer_options(container, tags or {}))
-            self._stream = self._video_stream(self._output, reader)
+        with ExitStack() as undo:
+            self._part = PartFile(self.path)
+            undo.callback(self._part.discard)
+            self._output = open_output(self._part.path, container, _muxer_options(container, tags))
+            undo.callback(_drop, self._output)
+            self._stream = self._video_stream(reader)
             self._side = SideStreams(
                 reader.path, reader.format_name, self._facts.stream_index, self._output, container,
                 origin=self._origin, sound=options.audio, cover=container == "mp4" and not tags,
             )  # fmt: skip
-            self._describe(self._output, reader, tags or {})
+            undo.callback(self._side.close)
+            self._describe(reader, tags)
             with writing_failures(self.path, "opening the encoders"):
                 self._output.start_encoding()
-        except BaseException:
-            self.abort()
-            raise
+            self._undo = undo.pop_all()
 
     @property
     def encoder(self) -> EncoderChoice:
@@ -99,45 +99,38 @@ class VideoWriter:
 
     def close(self) -> list[StreamReport]:
         """Flush, finish and rename; what became of each stream, in the input's order."""
-        assert self._output is not None and self._side is not None and not self._closed
         try:
             with writing_failures(self.path, "at the end"):
                 self._mux(self._stream.encode(None))
                 self._side.advance(None)
                 self._output.close()
-            self._side.close()
             self._part.commit()
         except BaseException:
             self.abort()
             raise
-        self._closed = True
-        reports = dict(self._side.reports)
-        index = self._facts.stream_index
-        reports[index] = StreamReport(index, "video", self._choice.codec, "encoded", "; ".join(self.notes), packets=self._frames)
-        return [reports[key] for key in sorted(reports)]
+        self._undo.pop_all()
+        self._side.close()
+        index, notes = self._facts.stream_index, "; ".join(self._choice.notes)
+        picture = StreamReport(index, "video", self._choice.codec, "encoded", notes, packets=self._frames)
+        return sorted([*self._side.reports.values(), picture], key=lambda report: report.index)
 
     def abort(self) -> None:
-        """Stop and leave nothing behind."""
-        if self._closed:
-            return
-        self._closed = True
-        if self._side is not None:
-            self._side.close()
-        if self._output is not None:
-            _drop(self._output)
-        self._part.discard()
+        """Stop and leave nothing behind; after close() this does nothing."""
+        self._undo.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.abort()
 
-    def _video_stream(self, output: OutputContainer, reader: VideoReader) -> VideoStream:
+    def _video_stream(self, reader: VideoReader) -> VideoStream:
         choice, rate = self._choice, reader.info.average_rate or Fraction(25)
         with writing_failures(self.path, choice.encoder):
-            stream = output.add_stream(choice.encoder, rate=rate, options=choice.options)
-        assert isinstance(stream, VideoStream)
+            added = self._output.add_stream(choice.encoder, rate=rate, options=choice.options)
+        stream = cast("VideoStream", added)
         context = stream.codec_context
         context.width, context.height = self._size
         context.pix_fmt = choice.layout.name
@@ -151,15 +144,15 @@ class VideoWriter:
             context.codec_tag = choice.tag
         return stream
 
-    def _describe(self, output: OutputContainer, reader: VideoReader, tags: Mapping[str, str]) -> None:
+    def _describe(self, reader: VideoReader, tags: Mapping[str, str]) -> None:
         file_tags, stream_tags, chapters = reader.descriptions()
-        output.metadata.update({key: file_tags[key] for key in _KEPT_TAGS if key in file_tags} | dict(tags))
-        self._stream.metadata.update({key: stream_tags[key] for key in ("language", "title") if key in stream_tags})
-        assert self._side is not None
-        if output.format.name == "mov" and (timecode := self._side.timecode):
+        kept = {key: file_tags[key] for key in _FILE_TAGS if key in file_tags}
+        self._output.metadata.update(kept | dict(tags))
+        self._stream.metadata.update({key: stream_tags[key] for key in KEPT_TAGS if key in stream_tags})
+        if self._output.format.name == "mov" and (timecode := self._side.timecode):
             self._stream.metadata["timecode"] = timecode
         if chapters:
-            output.set_chapters(chapters)
+            self._output.set_chapters(chapters)
 
     def _picture(self, frame: Frame) -> av.VideoFrame:
         target, size = self._choice.layout, (frame.width, frame.height)
@@ -171,8 +164,7 @@ class VideoWriter:
         picture = picture_of(planes_from_rgb(frame.read(), target, self._space), target)
         return picture if size == self._size else converted(picture, target, self._space, None, self._size)
 
-    def _mux(self, packets: list[Packet]) -> None:
-        assert self._output is not None and self._side is not None
+    def _mux(self, packets: list[Packet[Stream]]) -> None:
         for packet in packets:
             # not every encoder hands this on, and the last frame of a variable rate has nothing else to go by
             if packet.pts is not None and (duration := self._durations.pop(packet.pts, None)):
@@ -213,5 +205,5 @@ def _drop(output: OutputContainer) -> None:
     """Close a file that will not be kept; what its muxer still has to complain of does not matter any more."""
     try:
         output.close()
-    except (av.error.FFmpegError, OSError, ValueError):
+    except (FFmpegError, OSError, ValueError):
         return

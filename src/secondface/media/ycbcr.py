@@ -51,7 +51,7 @@ class ColourSpace:
     ) -> ColourSpace:  # fmt: skip
         """The space that a stream's tags say; what is untagged is guessed by size, as players do.
 
-        `color_range` is FFmpeg's code (1 limited, 2 full, 0 unknown); `full` and `rgb` say what the pixel format implies.
+        `color_range` is FFmpeg's code (1 limited, 2 full, 0 unknown); `full` and `rgb` are what the format implies.
         """
         width, height = size
         high_definition = width >= 1280 or height > 576
@@ -84,7 +84,8 @@ def codes_from_rgb(space: ColourSpace, depth: int) -> Matrix34:
     kr, kb = LUMA_WEIGHTS[space.matrix]
     kg = 1 - kr - kb
     luma = np.array([kr, kg, kb])
-    signal = np.stack([luma, (np.array([0, 0, 1]) - luma) / (2 * (1 - kb)), (np.array([1, 0, 0]) - luma) / (2 * (1 - kr))])
+    blue, red = np.array([0, 0, 1]) - luma, np.array([1, 0, 0]) - luma
+    signal = np.stack([luma, blue / (2 * (1 - kb)), red / (2 * (1 - kr))])
     scale, offset = _code_scale(space.full_range, depth)
     return np.hstack([signal * (scale[:, None] / 255.0), offset[:, None]]).astype(np.float32)
 
