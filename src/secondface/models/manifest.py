@@ -58,11 +58,6 @@ class Manifest(_Frozen):
     inputs: tuple[Tensor, ...] = Field(min_length=1)
     outputs: tuple[Tensor, ...] = Field(min_length=1)
 
-    @property
-    def takes_any_size(self) -> bool:
-        """Whether the caller chooses an extent of an input other than the number of pictures."""
-        return any(isinstance(extent, str) for tensor in self.inputs for extent in tensor.shape[1:])
-
 
 def embedded_folder() -> Traversable:
     """The folder inside the package that holds the embedded models and their manifests."""

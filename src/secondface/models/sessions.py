@@ -159,10 +159,9 @@ class OrtSessions:
         options.logid = manifest.name
         # Waiting threads of a pool would burn the cores that decode and encode need.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        if manifest.takes_any_size:
-            # The arena and the memory plan keep the largest size ever seen; tiles of many sizes would only grow.
-            options.enable_cpu_mem_arena = False
-            options.enable_mem_pattern = False
+        # The arena is no faster here and keeps what each model ever needed at its worst: 320 MB after a few tiles
+        # of super-resolution, against 110 MB without it.
+        options.enable_cpu_mem_arena = False
         return options
 
 

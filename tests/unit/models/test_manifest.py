@@ -32,11 +32,6 @@ def test_contract_is_what_the_model_takes_and_gives(name: str) -> None:
     assert given == [(tensor.name, tensor.shape) for tensor in declared.outputs]
 
 
-def test_only_models_with_free_height_and_width_take_any_size() -> None:
-    free = [manifest.name for manifest in load_manifests() if manifest.takes_any_size]
-    assert free == ["sr2x_photo", "sr2x_photo_dn1", "sr2x_photo_dn3"]
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
