@@ -8,7 +8,7 @@ from pathlib import Path
 
 _SAY_NOTHING = {"util", "utils", "helper", "helpers", "common", "manager", "managers", "base", "core", "misc"}
 _UNFINISHED = re.compile(r"NotImplementedError|\b(TODO|FIXME|XXX)\b|# (stub|placeholder)")
-_MACHINE_PATHS = re.compile(r"(?<![\w.])/(work|farm|root|home)/\w")
+_MACHINE_PATHS = re.compile(r"(?<![\w.])/(work|farm|root)/\w")
 
 
 def _lines(path: Path) -> int:
