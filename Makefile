@@ -23,7 +23,7 @@ help:
 	@echo "make check     formatting, lint, types and import contracts"
 	@echo "make bench     speed and memory against a plain decode and encode"
 	@echo "make quality   a sheet of source, target, output and figures for the sample media"
-	@echo "make docs      write the generated pages of docs/ again"
+	@echo "make docs      write what is generated again: pages of docs/ and message catalogs"
 	@echo "make locks     resolve the lock files again"
 
 demo: $(RUNTIME)
@@ -47,7 +47,9 @@ quality: $(DEVELOPMENT)
 	$(PY) -m tools.quality_sheet
 
 docs: $(DEVELOPMENT)
+	$(PY) -m tools.translations
 	$(PY) -m tools.write_error_docs
+	$(PY) -m tools.write_reference_docs
 
 # No header and no annotations of indexes: a lock file names no host. uv comes from the development group.
 LOCK := $(PY) -m uv pip compile --universal --generate-hashes --no-header --quiet --upgrade
