@@ -86,7 +86,7 @@ class LabelPainter:
 
     def paint(self, frame: Frame, faces: Sequence[Face] = (), scene: int = 0) -> Box:
         """Paint the label into `frame`, away from `faces`; returns the only box that was read and written."""
-        placed = self._placement_for((frame.width, frame.height, scene), [_head_box(face) for face in faces])
+        placed = self._placement_for((frame.width, frame.height, scene), faces)
         frame.write(placed.box, _composite(frame.read(placed.box), placed.art))
         return placed.box
 
@@ -97,14 +97,15 @@ class LabelPainter:
             frame = work.frame
             place = (frame.width, frame.height, work.scene)
             if place != self._place:
-                heads = [_head_box(face) for other in batch if other.scene == work.scene for face in other.faces]
-                self._placement_for(place, heads)
+                self._placement_for(
+                    place, [face for other in batch if other.scene == work.scene for face in other.faces]
+                )
             boxes.append(self.paint(frame, work.faces, work.scene))
         return boxes
 
-    def _placement_for(self, place: tuple[int, int, int], heads: Sequence[Box]) -> Placement:
+    def _placement_for(self, place: tuple[int, int, int], faces: Sequence[Face]) -> Placement:
         if self._placed is None or place != self._place:
-            self._placed = place_label(place[0], place[1], heads, self._languages, self._corners())
+            self._placed = place_label(place[0], place[1], faces, self._languages, self._corners())
             self._place = place
         return self._placed
 
@@ -119,18 +120,18 @@ class LabelPainter:
 def place_label(
     width: int,
     height: int,
-    heads: Sequence[Box] = (),
+    faces: Sequence[Face] = (),
     languages: LabelLanguages = "zh+en",
     corners: Sequence[Corner] = _CORNERS,
 ) -> Placement:
-    """The layout and corner that cover least of `heads`; among equals the first corner, in one line before two."""
+    """The layout and corner that cover least of `faces`; among equals the first corner, in one line before two."""
     shortest = min(width, height)
     margin = _even(round(0.03 * shortest))
     best: tuple[float, Placement] | None = None
     for art in _arts_that_fit(width - 2 * margin, height - 2 * margin, shortest, languages):
         for corner in corners:
             box = _corner_box(corner, art, width, height, margin)
-            covered = sum(box.intersect(head).area / max(1, head.area) for head in heads)
+            covered = sum(_covered(face, box, margin) for face in faces)
             if best is None or covered < best[0] - 1e-9:
                 best = covered, Placement(art, box, corner, art.glyph_px / shortest)
     if best is None:  # nothing fits inside the margins: the shortest text, as small as the picture needs
@@ -153,15 +154,15 @@ def _corner_box(corner: Corner, art: LabelArt, width: int, height: int, margin: 
     return Box(x0, y0, x0 + art.width, y0 + art.height)
 
 
-def _head_box(face: Face) -> Box:
-    """The face outline with room for forehead, hair and chin."""
-    box = Box.around(face.points)
-    return Box(
-        box.x0 - box.width // 8,
-        box.y0 - round(box.height * 0.35),
-        box.x1 + box.width // 8,
-        box.y1 + box.height // 8,
-    )
+def _covered(face: Face, box: Box, margin: int) -> float:
+    """How badly a label in `box` hides a face: its points count most, hair and ears beside them a little."""
+    near = box.grow(margin)
+    x, y = face.points[:, 0], face.points[:, 1]
+    hidden = float(np.mean((x >= near.x0) & (x < near.x1) & (y >= near.y0) & (y < near.y1)))
+    outline = Box.around(face.points)
+    sides, top = outline.width // 8, round(outline.height * 0.35)
+    head = Box(outline.x0 - sides, outline.y0 - top, outline.x1 + sides, outline.y1)
+    return hidden + 0.1 * box.intersect(head).area / max(1, head.area)
 
 
 def _composite(rgb: RGB8, art: LabelArt) -> RGB8:

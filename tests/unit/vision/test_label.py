@@ -21,8 +21,11 @@ def flat(width: int, height: int, level: int) -> RGB8:
 
 
 def face_at(x0: float, y0: float, x1: float, y1: float) -> Face:
+    """A face whose points fill the oval inside a box evenly."""
+    angle, radius = np.arange(478) * 2.4, np.sqrt(np.arange(478) / 477)
     points = np.zeros((478, 3), np.float32)
-    points[0, :2], points[1:, :2] = (x0, y0), (x1, y1)
+    points[:, 0] = (x0 + x1) / 2 + (x1 - x0) / 2 * radius * np.cos(angle)
+    points[:, 1] = (y0 + y1) / 2 + (y1 - y0) / 2 * radius * np.sin(angle)
     return Face(points, 1.0)
 
 
@@ -110,9 +113,14 @@ def test_the_corner_avoids_faces() -> None:
 
 
 def test_a_wide_label_breaks_into_two_lines_when_that_frees_the_face() -> None:
-    heads = [Box(60, 0, 360, 400)]
-    placed = place_label(400, 400, heads)
+    placed = place_label(400, 400, [face_at(10, 20, 210, 380)])
     assert placed.art.width < 0.6 * 400
+    assert placed.box.intersect(Box(10, 20, 170, 380)).area == 0
+
+
+def test_hair_is_hidden_rather_than_a_chin() -> None:
+    placed = place_label(640, 480, [face_at(190, 110, 480, 440)])
+    assert placed.corner.startswith("top")
 
 
 def test_the_corner_is_fixed_within_a_scene_and_moves_only_for_a_face_at_a_cut() -> None:
