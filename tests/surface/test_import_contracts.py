@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 from pathlib import Path
+
+from tests.surface.imports import imported_modules
 
 
 def test_rooms_import_only_what_they_may(root: Path) -> None:
@@ -18,18 +19,7 @@ def test_domain_knows_no_library(root: Path) -> None:
     outside = {
         f"{path.name}: {name}"
         for path in (root / "src" / "secondface" / "domain").rglob("*.py")
-        for name in _imported(path)
-        if name.split(".")[0] not in sys.stdlib_module_names
-        and not name.startswith(("secondface.domain", "secondface.errors"))
+        for name in imported_modules(path)
+        if not name.startswith(("secondface.domain", "secondface.errors"))
     }
     assert not outside
-
-
-def _imported(path: Path) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
-    return names

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+
+from tests.surface.imports import imported_modules
 
 LOCKS = ["requirements.lock", "requirements-build.lock", "requirements-dev.lock"]
 
@@ -30,10 +33,22 @@ def test_every_pin_has_hashes(root: Path, lock: str) -> None:
     assert [entry.splitlines()[0] for entry in entries if entry.strip() and "--hash=sha256:" not in entry] == []
 
 
+def _declared(root: Path) -> set[str]:
+    requirements = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
+    return {re.split(r"[<>=!~\[; ]", requirement)[0] for requirement in requirements}
+
+
 def test_every_declared_dependency_is_pinned(root: Path) -> None:
-    declared = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
-    names = {re.split(r"[<>=!~\[; ]", requirement)[0] for requirement in declared}
-    assert names <= set(_pins(root / "requirements.lock"))
+    assert _declared(root) <= set(_pins(root / "requirements.lock"))
+
+
+def test_every_import_is_declared_and_every_declaration_is_used(root: Path, package_files: list[Path]) -> None:
+    providers = packages_distributions()
+    imported = {name.split(".")[0] for path in package_files for name in imported_modules(path)}
+    imported -= {"secondface", "_typeshed"}  # the latter exists for type checkers only
+    used = {provider.lower().replace("_", "-") for name in imported for provider in providers[name]}
+    # pydantic re-exports its core, which it pins itself.
+    assert used - {"pydantic-core"} == _declared(root)
 
 
 def test_development_tests_what_is_shipped(root: Path) -> None:
