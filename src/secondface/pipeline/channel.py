@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Stopped(Exception):  # noqa: N818 - not a failure: the thread is asked to leave
+class Stopped(Exception):
     """The engine is stopping; the thread that meets this leaves."""
 
 

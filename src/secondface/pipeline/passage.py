@@ -33,6 +33,8 @@ from secondface.vision.restore import FaceRestorer
 from secondface.vision.track import FaceTracker
 
 _SEARCHES_PER_SECOND = 4
+_LONGEST_GROUP = 16
+"""Frames that tracking sees at once: it smooths both ways and follows late faces back within them."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,12 @@ def pass_frames(
         (FrameWork(frame) for frame in frames),
         stages,
         lambda work: sink(work.frame),
-        options=EngineOptions(max_in_flight=in_flight_frames, total=stream.frame_count),
+        options=EngineOptions(
+            max_in_flight=in_flight_frames,
+            # While one group is looked at, another one is swapped and encoded.
+            group=max(1, min(_LONGEST_GROUP, in_flight_frames // 2)),
+            total=stream.frame_count,
+        ),
         active=conduct.active,
         cancel=conduct.cancel,
         stopping=conduct.stopping,

@@ -104,11 +104,11 @@ def _analyse(context: StepContext) -> Callable[[FrameBatch], Iterable[FrameWork]
     """Find and follow faces in a group of frames, then choose over the whole group."""
 
     def analyse(batch: FrameBatch) -> Iterable[FrameWork]:
-        for work in batch:
-            if context.stream.is_still:
-                work.faces = context.tracker.still(work.frame)
-            else:
-                work.faces, work.scene = context.tracker.track(work.frame)
+        if context.stream.is_still:
+            found = [(context.tracker.still(work.frame), 0) for work in batch]
+        else:
+            found = context.tracker.track_batch([work.frame for work in batch])
+        for work, (work.faces, work.scene) in zip(batch, found, strict=True):
             context.tally.saw(work)
         context.chooser.choose_batch([work.faces for work in batch])
         return batch

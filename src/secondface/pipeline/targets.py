@@ -99,7 +99,7 @@ class StillOutput:
         self._options = StillOptions(quality=request.still.quality, lossless=request.still.lossless)
         self._still = still
         self._marks = marks
-        self._file = UncheckedFile(request.output)
+        self._file = UncheckedFile(request.output, marks)
         self._rgb: RGB8 | None = None
         self.notes: tuple[str, ...] = ()
 
@@ -110,7 +110,7 @@ class StillOutput:
         if self._rgb is None:
             raise InternalFault("A picture was to be stored before it was written.")
         self.notes = write_still(self._file.path, self._rgb, self._still, self._options, self._marks.xmp)
-        self._file.check_and_name(self._marks, is_still=True)
+        self._file.check_and_name(is_still=True)
         return ()
 
     def discard(self) -> None:
@@ -154,8 +154,7 @@ class VideoOutput:
 
     def __init__(self, request: RunRequest, reader: VideoReader, marks: MetadataMarks, size: tuple[int, int]) -> None:
         options = VideoOptions(codec=request.video.codec, quality=request.video.crf, preset=request.video.preset)
-        self._marks = marks
-        self._file = UncheckedFile(request.output)
+        self._file = UncheckedFile(request.output, marks)
         self._writer = VideoWriter(self._file.path, reader, options, size=size, tags=marks.tags)
         self.notes: tuple[str, ...] = ()
 
@@ -164,8 +163,7 @@ class VideoOutput:
 
     def store(self) -> tuple[StreamReport, ...]:
         streams = tuple(self._writer.close())
-        self.notes = tuple(self._writer.notes)
-        self._file.check_and_name(self._marks, is_still=False)
+        self._file.check_and_name(is_still=False)
         return streams
 
     def discard(self) -> None:
@@ -176,14 +174,16 @@ class VideoOutput:
 class UncheckedFile:
     """A whole file beside its final name, which it gets only when its marks have been read back."""
 
-    def __init__(self, final: Path) -> None:
+    def __init__(self, final: Path, marks: MetadataMarks) -> None:
         self._final = final
-        self.path: Path = final.with_name(f"{final.stem}.unchecked{final.suffix}")
+        self._marks = marks
+        # The id makes the name unique, so that nobody's file is overwritten.
+        self.path: Path = final.with_name(f".{marks.label.produce_id}{final.suffix}")
 
-    def check_and_name(self, marks: MetadataMarks, *, is_still: bool) -> None:
+    def check_and_name(self, *, is_still: bool) -> None:
         """Raises MarkMissing or OutputNotWritable; the file is then still under its first name."""
         stored = read_stored_marks(self.path)
-        require_marks(read_marks(stored.xmp, stored.tags), marks, is_still=is_still)
+        require_marks(read_marks(stored.xmp, stored.tags), self._marks, is_still=is_still)
         try:
             self.path.replace(self._final)
         except OSError as error:
