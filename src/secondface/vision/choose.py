@@ -2,48 +2,25 @@
 
 Decides once per person and keeps to it: a face that becomes larger for a moment, or walks to the other side, changes
 nothing. Must not know files; a reference picture arrives as its descriptor. People are numbered from 0 in the order in
-which they first appear, left to right where several appear in the same frame.
+which they first appear, left to right where several appear together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from secondface.errors import InvalidOption, MappingUnresolved, ReferenceFaceNotFound, TooManySources
 from secondface.frames import Face, Float
+from secondface.spec.faces import FaceRule
 from secondface.vision.identity import SAME_PERSON, distance
 
-RuleKind = Literal["default", "largest", "all", "left-to-right", "index", "like"]
 Selector: TypeAlias = int | Float
-"""A person's index, or the descriptor of a reference picture."""
-
-
-@dataclass(frozen=True, slots=True)
-class FaceRule:
-    """Which people are meant, read from what follows `--faces`."""
-
-    kind: RuleKind
-    indices: tuple[int, ...] = ()
-    image: str = ""
-
-    @staticmethod
-    def parse(text: str | None) -> FaceRule:
-        """Reads `largest`, `all`, `left-to-right`, `N,...`, `like:IMAGE` or nothing."""
-        match (text or "").strip():
-            case "":
-                return FaceRule("default")
-            case "largest" | "all" | "left-to-right" as kind:
-                return FaceRule(kind)
-            case like if like.startswith("like:") and like[5:]:
-                return FaceRule("like", image=like[5:])
-            case numbers if all(part.strip().isdecimal() for part in numbers.split(",")):
-                return FaceRule("index", tuple(dict.fromkeys(int(part) for part in numbers.split(","))))
-            case other:
-                raise InvalidOption(f"--faces {other!r}: use largest, all, left-to-right, N,... or like:IMAGE.")
+"""A person's index, or the descriptor [128] of a reference picture."""
+BACKGROUND_SHARE = 0.25
+"""Faces narrower than this share of the widest are passers-by where there are more people than sources."""
 
 
 class FaceChooser:
@@ -57,15 +34,26 @@ class FaceChooser:
         self, sources: int, rule: FaceRule | str | None = None, mapping: Sequence[tuple[int, Selector]] = (),
         like: Float | None = None,
     ) -> None:  # fmt: skip
-        self.rule = rule if isinstance(rule, FaceRule) else FaceRule.parse(rule)
-        if self.rule.kind == "default":
-            self.rule = FaceRule("largest" if sources == 1 else "left-to-right")
+        parsed = rule if isinstance(rule, FaceRule) else FaceRule.parse(rule or "auto")
+        self.rule = parsed.for_sources(sources)
         self._sources = sources
-        self._indices, self._references = self._selectors(mapping, like)
+        pairs = list(mapping) or self._pairs_of_rule(like)
+        for source, _ in pairs:
+            if not 0 <= source < sources:
+                raise MappingUnresolved(f"There is no source {source}: {sources} given, counted from 0.")
+        self._indices = _by_index(pairs)
+        self._references = [(source, d) for source, d in pairs if isinstance(d, np.ndarray)]
+        self._by_selector = bool(pairs)
         self._order: dict[int, int] = {}
-        self._given: dict[int, int | None] = {}
-        self._resolved: set[int] = set()
-        self._best_distance = float("inf")
+        self._given: dict[int, int] = {}
+        self._holders: dict[int, list[int]] = {}
+        """By reference: the people who were recognised as it."""
+        self._nearest = float("inf")
+
+    @property
+    def people(self) -> int:
+        """How many people have appeared so far."""
+        return len(self._order)
 
     def choose(self, faces: Sequence[Face]) -> None:
         """Decide for the faces of the next frame."""
@@ -73,96 +61,111 @@ class FaceChooser:
 
     def choose_batch(self, frames: Sequence[Sequence[Face]]) -> None:
         """Decide for several frames at once; "largest" then means largest over all of them."""
-        for faces in frames:
-            self._number(faces)
-        if self._references:
-            self._match(frames)
-        elif self.rule.kind == "largest" and not self._indices:
-            self._take_largest(frames)
+        new = self._arrivals(frames)
+        for number in new:
+            self._order[number] = len(self._order)
+        if self._by_selector:
+            self._recognise(frames)
+            for number in new:
+                if self._order[number] in self._indices:
+                    self._given[number] = self._indices[self._order[number]]
+        else:
+            self._apply_rule(frames, new)
         for face in (face for faces in frames for face in faces):
-            face.source = self._source_of(face.track_id)
+            face.source = self._given.get(face.track_id)
 
     def finish(self) -> None:
         """Raise for what never came true: a source without a face, an index or a reference without a person."""
         if not self._order:
             return
-        if self._references:
-            missing = [k for k in range(len(self._references)) if k not in self._resolved]
-            if missing:
-                raise ReferenceFaceNotFound(f"Nearest distance {self._best_distance:.2f}, needed {SAME_PERSON}.")
-        missing_index = [n for n in self._indices if n >= len(self._order)]
-        if missing_index:
-            raise MappingUnresolved(f"There is no face {missing_index[0]}: {len(self._order)} found, counted from 0.")
-        wanted = 1 if self.rule.kind in {"largest", "like"} else self._sources
-        if not self._indices and not self._references and len(self._order) < wanted:
+        if len(self._holders) < len(self._references):
+            raise ReferenceFaceNotFound(f"The nearest face is {self._nearest:.2f} away; {SAME_PERSON} is the limit.")
+        missing = [n for n in self._indices if n >= len(self._order)]
+        if missing:
+            raise MappingUnresolved(f"There is no face {missing[0]}: {len(self._order)} found, counted from 0.")
+        if not self._by_selector and len(set(self._given.values())) < self._sources:
             raise TooManySources(f"{self._sources} sources, {len(self._order)} face(s).")
 
-    @property
-    def people(self) -> int:
-        """How many people have appeared so far."""
-        return len(self._order)
-
-    def _selectors(
-        self, mapping: Sequence[tuple[int, Selector]], like: Float | None
-    ) -> tuple[dict[int, int], list[tuple[int, Float]]]:
-        """Sources by person index, and (source, descriptor) pairs."""
-        for source, _ in mapping:
-            if not 0 <= source < self._sources:
-                raise MappingUnresolved(f"There is no source {source}: {self._sources} given, counted from 0.")
-        indices: dict[int, int] = {}
-        references: list[tuple[int, Float]] = []
-        pairs: list[tuple[int, Selector]] = list(mapping)
-        if not pairs and self.rule.kind == "index":
-            if self._sources > len(self.rule.indices):
-                raise TooManySources(f"{self._sources} sources, {len(self.rule.indices)} face(s) in --faces.")
-            pairs = [(k % self._sources, n) for k, n in enumerate(self.rule.indices)]
-        if not pairs and self.rule.kind == "like":
+    def _pairs_of_rule(self, like: Float | None) -> list[tuple[int, Selector]]:
+        """The rules that name people, as a mapping; none for the others. Raises where sources cannot fit."""
+        most = self.rule.most_faces()
+        if most is not None and self._sources > most:
+            raise TooManySources(f"{self._sources} sources, but --faces {self.rule} means {most} face(s).")
+        if self.rule.kind == "index":
+            return [(k % self._sources, n) for k, n in enumerate(self.rule.indices)]
+        if self.rule.kind == "like":
             if like is None:
                 raise InvalidOption("--faces like:IMAGE needs a face in IMAGE.")
-            if self._sources > 1:
-                raise TooManySources(f"{self._sources} sources, one face in --faces like:IMAGE.")
-            pairs = [(0, like)]
-        for source, selector in pairs:
-            if isinstance(selector, np.ndarray):
-                references.append((source, selector))
-            elif indices.setdefault(selector, source) != source:
-                raise MappingUnresolved(f"Two sources are mapped to face {selector}.")
-        if not pairs and self.rule.kind == "largest" and self._sources > 1:
-            raise TooManySources(f"{self._sources} sources, one face with --faces largest.")
-        return indices, references
+            return [(0, like)]
+        return []
 
-    def _number(self, faces: Sequence[Face]) -> None:
-        for face in sorted(faces, key=lambda f: float(f.points[:468, 0].mean())):
-            self._order.setdefault(face.track_id, len(self._order))
+    def _arrivals(self, frames: Sequence[Sequence[Face]]) -> list[int]:
+        """People who were never seen before, in their order."""
+        first: dict[int, tuple[int, float]] = {}
+        together: dict[int, set[int]] = {}
+        for k, faces in enumerate(frames):
+            new = [face for face in faces if face.track_id not in self._order]
+            for face in new:
+                first.setdefault(face.track_id, (k, _middle(face)))
+                together.setdefault(face.track_id, set()).update(f.track_id for f in new)
+        # Whoever shares a frame is ordered from the left, even if one of them was noticed a frame later.
+        since = {number: min(first[other][0] for other in together[number]) for number in first}
+        return sorted(first, key=lambda number: (since[number], first[number][1]))
 
-    def _take_largest(self, frames: Sequence[Sequence[Face]]) -> None:
-        if self._given:
-            return
-        area: dict[int, float] = {}
-        for face in (face for faces in frames for face in faces):
-            area[face.track_id] = area.get(face.track_id, 0.0) + face.size_px**2
-        if area:
-            self._given[max(area, key=lambda n: area[n])] = 0
-
-    def _match(self, frames: Sequence[Sequence[Face]]) -> None:
-        """Give each reference the nearest person that is near enough; a person keeps what it was given."""
-        for face in (face for faces in frames for face in faces):
-            if face.identity is None or self._given.get(face.track_id) is not None:
-                continue
-            ranked = sorted((distance(face.identity, d), k) for k, (_, d) in enumerate(self._references))
-            self._best_distance = min(self._best_distance, ranked[0][0])
-            if ranked[0][0] <= SAME_PERSON and face.track_id not in self._indices:
-                self._resolved.add(ranked[0][1])
-                self._given[face.track_id] = self._references[ranked[0][1]][0]
-
-    def _source_of(self, number: int) -> int | None:
-        place = self._order[number]
-        if self._indices or self._references:
-            return self._given.get(number, self._indices.get(place))
+    def _apply_rule(self, frames: Sequence[Sequence[Face]], new: Sequence[int]) -> None:
         match self.rule.kind:
-            case "largest":
-                return self._given.get(number)
             case "all":
-                return place % self._sources
+                self._given.update({number: self._order[number] % self._sources for number in new})
+            case "largest" if not self._given and new:
+                sizes = _areas(frames)
+                self._given[max(new, key=lambda number: sizes[number])] = 0
+            case "left-to-right":
+                free = range(len(self._given), self._sources)
+                self._given.update(zip(self._foreground(frames, new, len(free)), free, strict=False))
             case _:
-                return place if place < self._sources else None
+                pass
+
+    def _foreground(self, frames: Sequence[Sequence[Face]], new: Sequence[int], places: int) -> list[int]:
+        if len(new) <= places:
+            return list(new)
+        sizes = _areas(frames)
+        least = BACKGROUND_SHARE**2 * max(sizes[number] for number in new)
+        large = [number for number in new if sizes[number] >= least]
+        return large if len(large) >= places else list(new)
+
+    def _recognise(self, frames: Sequence[Sequence[Face]]) -> None:
+        """Give each person who resembles a reference its source, unless somebody beside them resembles it more."""
+        for faces in frames:
+            visible = {face.track_id for face in faces}
+            known = ((face.track_id, face.identity) for face in faces if face.track_id not in self._given)
+            gaps = [
+                (distance(identity, reference), number, k)
+                for number, identity in known if identity is not None
+                for k, (_, reference) in enumerate(self._references)
+            ]  # fmt: skip
+            for gap, number, k in sorted(gaps):
+                self._nearest = min(self._nearest, gap)
+                rivals = visible.intersection(self._holders.get(k, []))
+                if gap <= SAME_PERSON and number not in self._given and not rivals:
+                    self._holders.setdefault(k, []).append(number)
+                    self._given[number] = self._references[k][0]
+
+
+def _by_index(pairs: Sequence[tuple[int, Selector]]) -> dict[int, int]:
+    indices: dict[int, int] = {}
+    for source, selector in pairs:
+        if isinstance(selector, int) and indices.setdefault(selector, source) != source:
+            raise MappingUnresolved(f"Two sources are mapped to face {selector}.")
+    return indices
+
+
+def _middle(face: Face) -> float:
+    return float(face.points[:468, 0].mean())
+
+
+def _areas(frames: Sequence[Sequence[Face]]) -> dict[int, float]:
+    """By person, the area of the face summed over frames."""
+    areas: dict[int, float] = {}
+    for face in (face for faces in frames for face in faces):
+        areas[face.track_id] = areas.get(face.track_id, 0.0) + face.size_px**2
+    return areas

@@ -67,6 +67,15 @@ class FaceMesher:
         return Face(points, float(score))
 
 
+def disagreement(points: Float, detection: Detection) -> float:
+    """Mean distance of a mesh's eyes, nose and mouth from a detection's, in face lengths; below 0.12 on a face."""
+    own = np.stack(
+        [points[[33, 133], :2].mean(0), points[[362, 263], :2].mean(0), points[1, :2], points[[13, 14], :2].mean(0)]
+    )
+    length = float(np.ptp(points[:468, :2], axis=0).max())
+    return float(np.linalg.norm(detection.points[:4] - own, axis=1).mean()) / max(length, 1e-6)
+
+
 def crop_of_detection(detection: Detection) -> Transform:
     """Crop to frame: the upright square around a detection, turned so that the eyes are level."""
     x0, y0, x1, y1 = detection.box

@@ -6,25 +6,26 @@ apart (One-Euro, Casiez et al. 2012); lips, eyelids and irises follow nearly raw
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from secondface.frames import Float
-from secondface.vision.align import apply, fit_similarity, invert
 from secondface.vision.mesh_indices import mesh_indices
 
 Vector = npt.NDArray[np.float64]
+Complex = npt.NDArray[np.complex128]
 
 
 @dataclass(frozen=True, slots=True)
 class OneEuro:
-    """A first-order low-pass whose cut-off rises with speed. Hz; `beta` in Hz per unit a second."""
+    """A first-order low-pass whose cut-off rises with speed. Hz; `beta` in Hz per face length a second."""
 
     min_cutoff: float
     beta: float
-    speed_cutoff: float = 2.0
+    speed_cutoff: float
 
     def share(self, speed: float, dt: float) -> float:
         """How much of the distance to a new value is taken."""
@@ -36,65 +37,93 @@ def _share(cutoff: float, dt: float) -> float:
     return float(rate / (rate + 1))
 
 
-POSE = OneEuro(min_cutoff=2.5, beta=60.0)
-SHAPE = OneEuro(min_cutoff=1.5, beta=60.0)
-QUICK_SHARE = 0.9
+POSE = OneEuro(min_cutoff=4.0, beta=60.0, speed_cutoff=4.0)
+SHAPE = OneEuro(min_cutoff=2.0, beta=60.0, speed_cutoff=2.0)
+QUICK = OneEuro(min_cutoff=6.0, beta=100.0, speed_cutoff=8.0)
+"""For lips, eyelids and irises: still ones are calmed a little, a blink or a word passes at once."""
 
 
 class PointSmoother:
     """Smooths the mesh of one track; make a new one after a cut or a gap."""
 
     def __init__(self) -> None:
+        self._forward = _Pass()
+
+    def smooth(self, points: Sequence[Float], dt: Sequence[float]) -> list[Float]:
+        """Meshes [478,3] of the next frames, `dt` seconds after the one before each; returns them steadier.
+
+        Where later frames are given too, a second pass runs backwards in time and the mean of both has no lag.
+        """
+        ahead = [self._forward.step(p, t) for p, t in zip(points, dt, strict=True)]
+        if len(points) < 2:
+            return ahead
+        back = _Pass()
+        gaps = [1.0, *reversed(dt[1:])]
+        behind = [back.step(p, t) for p, t in zip(reversed(points), gaps, strict=True)]
+        return [((a + b) / 2).astype(np.float32) for a, b in zip(ahead, reversed(behind), strict=True)]
+
+
+class _Pass:
+    """One direction through time. The plane is complex: a pose is one factor (size and turn) and one shift."""
+
+    def __init__(self) -> None:
         indices = mesh_indices()
-        self._quick = np.zeros(478, bool)
-        for group in (indices.lips, indices.left_eye[:16], indices.right_eye[:16]):
-            self._quick[list(group)] = True
-        self._quick[468:] = True
-        self._weight = np.where(self._quick, 0.0, 1.0)
-        self._shape: Vector | None = None
-        self._pose = np.zeros(4)
-        self._pose_speed = np.zeros(4)
-        self._shape_speed = np.zeros((478, 3))
+        quick = [indices.lips, indices.left_eye[:16], indices.right_eye[:16], indices.left_iris, indices.right_iris]
+        self._calm = np.setdiff1d(np.arange(478), np.concatenate(quick))
+        self._groups = [(self._calm, SHAPE), *((np.array(group), QUICK) for group in quick)]
+        self._shape: Complex | None = None
+        self._depth = np.zeros(478)
+        self._turn = 1 + 0j
+        self._shift = 0j
+        self._turn_speed = 0j
+        self._shift_speed = 0j
+        self._shape_speed = np.zeros(478, np.complex128)
 
-    def smooth(self, points: Float, dt: float) -> Float:
-        """Points [478,3] of the next frame, `dt` seconds after the last; returns them steadier."""
-        raw = points.astype(np.float64)
+    def step(self, points: Float, dt: float) -> Float:
+        flat = points[:, 0].astype(np.float64) + 1j * points[:, 1].astype(np.float64)
         if self._shape is None:
-            self._start(raw)
+            self._start(flat, points[:, 2])
             return points.copy()
-        pose, local = _split(self._shape, self._weight, raw)
-        step = pose - self._pose
-        step[3] = (step[3] + np.pi) % (2 * np.pi) - np.pi
-        step[:2] /= np.exp(self._pose[2])
-        self._pose_speed += _share(POSE.speed_cutoff, dt) * (step / dt - self._pose_speed)
-        share = POSE.share(float(np.linalg.norm(self._pose_speed)), dt)
-        step[:2] *= np.exp(self._pose[2])
-        self._pose = self._pose + share * step
-        change = local - self._shape
-        self._shape_speed += _share(SHAPE.speed_cutoff, dt) * (change / dt - self._shape_speed)
-        speed = float(np.sqrt((self._shape_speed[~self._quick, :2] ** 2).sum(1).mean()))
-        slow = SHAPE.share(speed, dt)
-        self._shape = self._shape + np.where(self._quick, max(QUICK_SHARE, slow), slow)[:, None] * change
-        return _joined(self._shape, self._pose)
+        turn, shift = _fit(self._shape[self._calm], flat[self._calm])
+        self._follow_pose(turn, shift, dt)
+        change = (flat - shift) / turn - self._shape
+        share = self._shares(change / dt, dt)
+        self._shape = self._shape + share * change
+        self._depth = self._depth + share * (points[:, 2] / abs(turn) - self._depth)
+        out = self._shape * self._turn + self._shift
+        depth = self._depth * abs(self._turn)
+        return np.stack([out.real, out.imag, depth], 1).astype(np.float32)
 
-    def _start(self, raw: Vector) -> None:
-        centre = raw[:468, :2].mean(0)
-        size = float(np.ptp(raw[:468, :2], axis=0).max())
-        self._pose = np.array([centre[0], centre[1], np.log(size), 0.0])
-        self._shape = np.concatenate([(raw[:, :2] - centre) / size, raw[:, 2:] / size], 1)
+    def _start(self, flat: Complex, depth: Float) -> None:
+        self._shift = complex(flat[self._calm].mean())
+        self._turn = complex(float(np.ptp(flat[:468].imag)) or 1.0)
+        self._shape = (flat - self._shift) / self._turn
+        self._depth = depth / abs(self._turn)
+
+    def _follow_pose(self, turn: complex, shift: complex, dt: float) -> None:
+        """Size and turn as a relative step, the shift in face lengths, so that one speed fits all faces."""
+        relative = np.log(turn / self._turn)
+        moved = (shift - self._shift) / abs(self._turn)
+        quick = _share(POSE.speed_cutoff, dt)
+        self._turn_speed += quick * (relative / dt - self._turn_speed)
+        self._shift_speed += quick * (moved / dt - self._shift_speed)
+        # Half: a turn moves the outline by half a face length per radian.
+        share = POSE.share(float(np.hypot(abs(self._shift_speed), abs(self._turn_speed) / 2)), dt)
+        self._turn = complex(self._turn * np.exp(share * relative))
+        self._shift += share * (shift - self._shift)
+
+    def _shares(self, speed: Complex, dt: float) -> Vector:
+        """How much of its change each point takes, decided for groups of points that move together."""
+        share = np.empty(478)
+        for group, filter_ in self._groups:
+            self._shape_speed[group] += _share(filter_.speed_cutoff, dt) * (speed[group] - self._shape_speed[group])
+            share[group] = filter_.share(float(np.sqrt(np.mean(np.abs(self._shape_speed[group]) ** 2))), dt)
+        return share
 
 
-def _split(shape: Vector, weight: Vector, raw: Vector) -> tuple[Vector, Vector]:
-    """Pose (x, y, log size, angle) of a remembered shape in these points, and their shape in that pose."""
-    fit = fit_similarity(shape[:, :2], raw[:, :2], weight)
-    size, angle = float(np.hypot(fit[0, 0], fit[1, 0])), float(np.arctan2(fit[1, 0], fit[0, 0]))
-    local = apply(invert(fit), raw[:, :2])
-    return np.array([fit[0, 2], fit[1, 2], np.log(size), angle]), np.concatenate([local, raw[:, 2:] / size], 1)
-
-
-def _joined(shape: Vector, pose: Vector) -> Float:
-    x, y, log_size, angle = pose
-    size = np.exp(log_size)
-    co, si = np.cos(angle) * size, np.sin(angle) * size
-    flat = shape[:, :2] @ np.array([[co, si], [-si, co]]) + [x, y]
-    return np.concatenate([flat, shape[:, 2:] * size], 1).astype(np.float32)
+def _fit(old: Complex, new: Complex) -> tuple[complex, complex]:
+    """The least-squares factor (size and turn) and shift that lay `old` on `new`."""
+    old_mean, new_mean = complex(old.mean()), complex(new.mean())
+    spread = old - old_mean
+    turn = complex(np.vdot(spread, new - new_mean)) / max(float(np.vdot(spread, spread).real), 1e-12)
+    return turn, new_mean - turn * old_mean

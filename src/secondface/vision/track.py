@@ -1,7 +1,7 @@
-"""Faces through a video: one number per person, points that follow without the detector, and what is no face at all.
+"""Faces through a video: one number per person, and points that follow without running the detector on each frame.
 
-Decides which mesh belongs to which track, when to look for new faces, and when a shot has changed. Knows no files and
-no sources. One tracker serves one video, its frames in order.
+Decides which mesh belongs to which track, when to look for new faces, when a track has ended and who someone is. Knows
+no files and no sources. One tracker serves one video, its frames in order.
 """
 
 from __future__ import annotations
@@ -12,44 +12,87 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from secondface.frames import Face, Float, Frame, Sessions
-from secondface.vision.detect import Detection, FaceDetector
+from secondface.vision.detect import Detection
+from secondface.vision.find import KEPT_DISAGREEMENT, FaceFinder, VideoSearch, same_place
 from secondface.vision.identity import SAME_PERSON, Identifier, PeopleGallery
-from secondface.vision.mesh import FaceMesher
+from secondface.vision.mesh import disagreement
 from secondface.vision.scene import LONGEST, CutDetector
 from secondface.vision.smooth import PointSmoother
 
-BIRTH_SCORE = 0.8
-"""A cat's face reaches 0.5 for the mesh network, a man's full profile 0.96."""
-KEEP_SCORE = 0.5
-DIFFERENT_PERSON = 0.7
-DESCRIBE_EVERY = 48
+SURE_SCORE = 0.9
+DIFFERENT_PERSON = 0.65
+DESCRIBE_AGES = (5, 15)
+DESCRIBE_EVERY = 50
+UNSEEN_FRAMES = 13
+"""Frames without any detector agreeing, after which one is asked about just this track."""
 SEARCH_FRAMES = 12
+GAP_FRAMES = 25
+FAST_SHARE = 0.03
+"""Face lengths a frame; from there on the crop is moved ahead."""
 DEFAULT_DT_S = 1 / 25
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Track:
-    """One person in one shot."""
+    """One face in one shot, without gaps."""
 
     number: int
     points: Float
+    """As measured in the last frame, not smoothed."""
+    score: float
     identity: Float
+    born: int
     described: int
+    seen: int
+    """The last frame in which a detector agreed."""
+    motion: Float = field(default_factory=lambda: np.zeros(2, np.float32))
+    strange: int = 0
+    """How many descriptors in a row were somebody else's."""
     smoother: PointSmoother = field(default_factory=PointSmoother)
+
+    @property
+    def length(self) -> float:
+        return float(np.ptp(self.points[:468, :2], axis=0).max())
+
+    def move(self, face: Face) -> None:
+        """Take over where the face is now."""
+        self.motion = face.points[:468, :2].mean(0) - self.points[:468, :2].mean(0)
+        self.points, self.score = face.points, face.score
+
+    def expected(self) -> Float:
+        """Where the mesh should be in the next frame."""
+        if float(np.hypot(*self.motion)) < FAST_SHARE * self.length:
+            return self.points
+        ahead = self.points.copy()
+        ahead[:, :2] += self.motion
+        return ahead
+
+
+@dataclass(slots=True)
+class _Look:
+    """One frame and what was seen in it."""
+
+    frame: Frame
+    scene: int
+    dt: float
+    seen: list[tuple[Track, Face]] = field(default_factory=list[tuple[Track, Face]])
 
 
 class FaceTracker:
     """Tracks up to `max_faces`; looks for new ones at least every `detect_every` frames."""
 
     def __init__(self, sessions: Sessions, max_faces: int = 8, detect_every: int = 6) -> None:
-        self._detector = FaceDetector(sessions)
-        self._mesher = FaceMesher(sessions, KEEP_SCORE)
-        self._identifier = Identifier(sessions)
         self.max_faces = max_faces
         self.detect_every = detect_every
+        self._finder = FaceFinder(sessions)
+        self._search = VideoSearch(self._finder)
+        self._identifier = Identifier(sessions)
         self._cuts = CutDetector()
         self._people = PeopleGallery()
         self._tracks: list[Track] = []
+        self._together: dict[int, set[int]] = {}
+        """By number: who was seen in the same frame, and so is somebody else."""
+        self._lost: dict[int, tuple[Float, int]] = {}
         self._scene = 0
         self._count = -1
         self._search_until = -1
@@ -57,39 +100,50 @@ class FaceTracker:
 
     def track(self, frame: Frame) -> tuple[list[Face], int]:
         """The faces of the next frame, by number, and the number of its scene."""
-        self._count += 1
-        dt = self._time_step(frame)
-        verdict = self._cuts.update(frame.thumbnail(LONGEST))
-        fresh = self._count == 0
-        if verdict == "cut":
-            self._scene += 1
-            self._tracks.clear()
-            fresh = True
-        scores = self._follow(frame)
-        if fresh or self._count <= self._search_until or self._count % self.detect_every == 0:
-            self._find(frame, scores, fresh)
-        faces: list[Face] = []
-        for track in sorted(self._tracks, key=lambda t: t.number):
-            if verdict == "suspect" or self._count - track.described >= DESCRIBE_EVERY:
-                self._verify(frame, track)
-            points = track.smoother.smooth(track.points, dt)
-            identity = track.identity if track.described == self._count else None
-            faces.append(Face(points, scores[track.number], track.number, identity))
-        return faces, self._scene
+        return self.track_batch([frame])[0]
+
+    def track_batch(self, frames: Sequence[Frame]) -> list[tuple[list[Face], int]]:
+        """As `track` for several frames: a face found late is followed back, and smoothing looks both ways."""
+        looks: list[_Look] = []
+        for frame in frames:
+            looks.append(self._look(frame))
+            self._follow_back(looks)
+        smooth = _smoothed(looks)
+        return [
+            ([smooth[id(track), k] for track, _ in sorted(look.seen, key=lambda s: s[0].number)], look.scene)
+            for k, look in enumerate(looks)
+        ]
 
     def still(self, frame: Frame) -> list[Face]:
         """All faces of a picture, left to right, each with its descriptor; more thorough than a video's frame."""
-        faces: list[Face] = []
-        for found in self._detector.detect_frame(frame, tiled=True):
-            face = self._accept(frame, found, [f.points for f in faces])
-            if face is not None:
-                faces.append(face)
-        faces = sorted(faces, key=lambda f: -f.size_px)[: self.max_faces]
+        faces = self._finder.still(frame, self.max_faces)
         faces.sort(key=lambda f: float(f.points[:468, 0].mean()))
         for number, face in enumerate(faces):
             face.track_id = number
             face.identity = self._identifier.describe(frame, face.points)
         return faces
+
+    def _look(self, frame: Frame) -> _Look:
+        self._count += 1
+        verdict = self._cuts.update(frame.thumbnail(LONGEST))
+        if verdict == "cut":
+            self._scene += 1
+            self._tracks.clear()
+            self._lost.clear()
+        look = _Look(frame, self._scene, self._time_step(frame))
+        self._follow(frame)
+        self._find(frame, everything=verdict == "cut" or self._count == 0)
+        described: dict[int, Float] = {}
+        for track in list(self._tracks):
+            if verdict == "suspect" or self._should_describe(track):
+                self._describe(frame, track, sudden=verdict == "suspect")
+        present = {track.number for track in self._tracks}
+        for track in self._tracks:
+            self._together.setdefault(track.number, set()).update(present)
+            if track.described == self._count:
+                described[id(track)] = track.identity
+            look.seen.append((track, Face(track.points, track.score, identity=described.get(id(track)))))
+        return look
 
     def _time_step(self, frame: Frame) -> float:
         now = None if frame.pts is None else float(frame.pts * frame.time_base)
@@ -98,65 +152,154 @@ class FaceTracker:
             return DEFAULT_DT_S
         return now - before
 
-    def _follow(self, frame: Frame) -> dict[int, float]:
-        """Move every track to this frame; those without a face, or on another track's face, end here."""
-        scores: dict[int, float] = {}
+    # Following
+
+    def _follow(self, frame: Frame) -> None:
+        """Move every track to this frame; those that have left their face end here."""
         kept: list[Track] = []
-        for track in self._tracks:
-            face = self._mesher.follow(frame, track.points)
-            if face is None or any(same_place(face.points, k.points) for k in kept):
-                self._search_until = self._count + SEARCH_FRAMES
+        for track in sorted(self._tracks, key=lambda t: t.born):
+            face = self._finder.mesher.follow(frame, track.expected())
+            if (
+                face is None
+                or self._slipped(frame, track, face)
+                or any(same_place(face.points, k.points) for k in kept)
+            ):
+                self._lose(track)
                 continue
-            track.points = face.points
-            scores[track.number] = face.score
+            track.move(face)
             kept.append(track)
         self._tracks = kept
-        return scores
 
-    def _find(self, frame: Frame, scores: dict[int, float], fresh: bool) -> None:
-        for found in self._detector.detect_frame(frame, tiled=fresh):
-            if len(self._tracks) >= self.max_faces:
-                return
-            face = self._accept(frame, found, [t.points for t in self._tracks])
-            if face is None:
-                continue
+    def _slipped(self, frame: Frame, track: Track, face: Face) -> bool:
+        """Whether the mesh no longer lies on a face; only asked of a detector when something looks wrong."""
+        growth = float(np.ptp(face.points[:468, :2], axis=0).max()) / track.length
+        jump = float(np.linalg.norm((face.points - track.expected())[:468, :2].mean(0))) / track.length
+        unseen = self._count - track.seen >= UNSEEN_FRAMES
+        if face.score >= SURE_SCORE and 0.8 < growth < 1.25 and jump < 0.3 and not unseen:
+            return False
+        if self._finder.holds(frame, face.points):
+            track.seen = self._count
+            return False
+        # A single doubt of the detector about a face that it has simply not met for a while is forgiven.
+        return not (unseen and face.score >= SURE_SCORE and self._count - track.seen < 2 * UNSEEN_FRAMES)
+
+    def _lose(self, track: Track) -> None:
+        self._lost[track.number] = (track.points, self._count)
+        self._search_until = self._count + SEARCH_FRAMES
+
+    # Finding
+
+    def _find(self, frame: Frame, *, everything: bool) -> None:
+        taken = [t.points for t in self._tracks]
+        lost_now = self._search_until == self._count + SEARCH_FRAMES
+        due = not taken or self._count <= self._search_until or self._count % self.detect_every == 0
+        if everything or lost_now:
+            faces, found = self._search.everything(frame, taken)
+        elif due:
+            faces, found = self._search.next_look(frame, taken)
+        else:
+            return
+        self._mark_seen(found)
+        for face in sorted(faces, key=lambda f: -f.size_px)[: self.max_faces - len(taken)]:
             identity = self._identifier.describe(frame, face.points)
-            present = {t.number for t in self._tracks}
-            number = self._people.recognise(identity, [n for n in self._people.everyone() if n not in present])
-            if number is None:
-                number = self._people.new_person()
+            number = self._who(face.points, identity)
             self._people.add_view(number, identity)
-            self._tracks.append(Track(number, face.points, identity, self._count))
-            scores[number] = face.score
+            now = self._count
+            self._tracks.append(Track(number, face.points, face.score, identity, born=now, described=now, seen=now))
 
-    def _accept(self, frame: Frame, found: Detection, taken: Sequence[Float]) -> Face | None:
-        """The face at a detection, unless there is none or it is one of those `taken`."""
-        x0, y0, x1, y1 = found.box
-        centre = np.array([(x0 + x1) / 2, (y0 + y1) / 2])
-        if any(np.linalg.norm(centre - p[:468, :2].mean(0)) < 0.4 * np.ptp(p[:468, 0]) for p in taken):
-            return None
-        face = self._mesher.from_detection(frame, found)
-        if face is None or face.score < BIRTH_SCORE or any(same_place(face.points, p) for p in taken):
-            return None
-        return face
+    def _mark_seen(self, found: Sequence[Detection]) -> None:
+        for track in self._tracks:
+            if any(disagreement(track.points, d) <= KEPT_DISAGREEMENT for d in found):
+                track.seen = self._count
 
-    def _verify(self, frame: Frame, track: Track) -> None:
+    def _follow_back(self, looks: Sequence[_Look]) -> None:
+        """Take faces born in the last look back through the earlier frames of the batch, as far as they are there."""
+        for track, face in list(looks[-1].seen):
+            if track.born != self._count:
+                continue
+            points = face.points
+            for look in reversed(looks[:-1]):
+                if look.scene != looks[-1].scene:
+                    break
+                earlier = self._finder.mesher.follow(look.frame, points)
+                taken = [f.points for _, f in look.seen]
+                if earlier is None or earlier.score < SURE_SCORE or any(same_place(earlier.points, p) for p in taken):
+                    break
+                if not self._finder.holds(look.frame, earlier.points):
+                    break
+                look.seen.append((track, earlier))
+                points = earlier.points
+
+    # Recognising
+
+    def _who(self, points: Float, identity: Float) -> int:
+        """The number of a face that has just appeared: somebody absent whom it resembles, or a new person."""
+        ranked: list[tuple[float, int]] = []
+        for number in self._absent():
+            gap = self._people.distance(number, identity)
+            stayed = self._just_left(number, points)
+            if gap is not None and gap <= (DIFFERENT_PERSON if stayed else SAME_PERSON):
+                ranked.append((gap - 0.15 * stayed, number))
+        return min(ranked)[1] if ranked else self._people.new_person()
+
+    def _just_left(self, number: int, points: Float) -> bool:
+        """Whether that person was lost near here a moment ago."""
+        last, when = self._lost.get(number, (points, -GAP_FRAMES - 1))
+        length = float(np.ptp(last[:468, :2], axis=0).max())
+        away = float(np.linalg.norm((points - last)[:468, :2].mean(0)))
+        return self._count - when <= GAP_FRAMES and away < length
+
+    def _absent(self) -> list[int]:
+        present = {track.number for track in self._tracks}
+        return [number for number in self._people.everyone() if number not in present]
+
+    def _should_describe(self, track: Track) -> bool:
+        age = self._count - track.born
+        return age in DESCRIBE_AGES or self._count - track.described >= (3 if track.strange else DESCRIBE_EVERY)
+
+    def _describe(self, frame: Frame, track: Track, *, sudden: bool) -> None:
+        """Look again who this is: learn a new view, find an older number, or notice that it is somebody else."""
+        if track.born == self._count:
+            return
         track.identity = self._identifier.describe(frame, track.points)
         track.described = self._count
         gap = self._people.distance(track.number, track.identity)
-        if gap is not None and gap > DIFFERENT_PERSON:
-            present = {t.number for t in self._tracks}
-            other = self._people.recognise(track.identity, [n for n in self._people.everyone() if n not in present])
-            track.number = self._people.new_person() if other is None else other
-            track.smoother = PointSmoother()
         if gap is None or gap <= SAME_PERSON:
+            track.strange = 0
             self._people.add_view(track.number, track.identity)
+            self._join_older_number(track)
+            return
+        track.strange = track.strange + 1 if gap > DIFFERENT_PERSON else 0
+        if track.strange >= (1 if sudden else 2):
+            self._tracks.remove(track)
+            number = self._people.recognise(track.identity, self._absent())
+            if number is None:
+                number = self._people.new_person()
+            self._people.add_view(number, track.identity)
+            now = self._count
+            self._tracks.append(Track(number, track.points, track.score, track.identity, now, now, track.seen))
+
+    def _join_older_number(self, track: Track) -> None:
+        """A face that first showed itself in profile may turn out to be somebody known."""
+        strangers = self._together.get(track.number, set())
+        older = [number for number in self._absent() if number < track.number and number not in strangers]
+        known = self._people.recognise(track.identity, older)
+        if known is not None:
+            self._people.add_view(known, track.identity)
+            track.number = known
 
 
-def same_place(a: Float, b: Float) -> bool:
-    """Whether two meshes lie on the same face."""
-    low = np.maximum(a[:468, :2].min(0), b[:468, :2].min(0))
-    high = np.minimum(a[:468, :2].max(0), b[:468, :2].max(0))
-    shared = float(np.clip(high - low, 0, None).prod())
-    smaller = min(float(np.ptp(p[:468, :2], axis=0).prod()) for p in (a, b))
-    return shared > 0.5 * smaller
+def _smoothed(looks: Sequence[_Look]) -> dict[tuple[int, int], Face]:
+    """Finished faces by (id of track, place in the batch)."""
+    runs: dict[int, tuple[Track, list[int], list[Face]]] = {}
+    for k, look in enumerate(looks):
+        for track, face in look.seen:
+            _, places, faces = runs.setdefault(id(track), (track, [], []))
+            places.append(k)
+            faces.append(face)
+    out: dict[tuple[int, int], Face] = {}
+    for key, (track, places, faces) in runs.items():
+        points = track.smoother.smooth([f.points for f in faces], [looks[k].dt for k in places])
+        for k, face, steady in zip(places, faces, points, strict=True):
+            out[key, k] = Face(steady, face.score, track.number, face.identity)
+    return out
