@@ -1,0 +1,90 @@
+"""The real command, in a process of its own, on the bundled sample of people who do not exist."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SAMPLE = Path(str(files("secondface.cli") / "sample"))
+
+
+@dataclass(frozen=True)
+class Told:
+    """How a call of the command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """What --json printed."""
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class World:
+    """A folder to work in, and the command."""
+
+    folder: Path
+    environment: dict[str, str]
+
+    person_a = SAMPLE / "person_a.jpg"
+    person_b = SAMPLE / "person_b.jpg"
+    clip = SAMPLE / "clip.mp4"
+
+    def __call__(self, *arguments: str | Path, **environment: str) -> Told:
+        done = subprocess.run(
+            self.command(*arguments), cwd=self.folder, env=self.environment | environment, capture_output=True,
+            text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        return Told(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(*arguments), cwd=self.folder, env=self.environment, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    @staticmethod
+    def command(*arguments: str | Path) -> list[str]:
+        return [sys.executable, "-m", "secondface", *map(str, arguments)]
+
+    def files(self) -> set[str]:
+        """Names of what lies in the folder, the log apart."""
+        return {path.name for path in self.folder.iterdir()} - {"log"}
+
+
+@pytest.fixture
+def secondface(tmp_path: Path) -> World:
+    """The command in an empty folder, in English, with none of this machine's settings."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SECONDFACE_")}
+    environment = kept | {
+        "LANGUAGE": "en",
+        "LC_ALL": "C.UTF-8",
+        "XDG_CONFIG_HOME": str(tmp_path / "none"),
+        "SECONDFACE_LOG_FILE": str(tmp_path / "log" / "log.txt"),
+    }
+    return World(tmp_path, environment)
+
+
+@pytest.fixture
+def shared() -> Callable[[str], Path]:
+    """Media of ../shared, for what the bundled sample cannot show."""
+
+    def find(name: str) -> Path:
+        path = Path(__file__).parents[3] / "shared" / "media" / name
+        if not path.exists():
+            pytest.skip(f"needs ../shared/media/{name}")
+        return path
+
+    return find

@@ -1,0 +1,56 @@
+"""The same from Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import secondface as library
+from secondface.errors import Cancelled, NoFaceInTarget, OutputNotWritable
+from tests.scenarios.conftest import World
+
+
+class Now:
+    """A wish to stop that is there from the beginning."""
+
+    @staticmethod
+    def is_set() -> bool:
+        return True
+
+
+def test_swap_takes_paths_and_arrays_alike(secondface: World) -> None:
+    from_paths = library.swap(secondface.person_a, str(secondface.person_b))
+    pixels = [np.asarray(Image.open(path).convert("RGB")) for path in (secondface.person_a, secondface.person_b)]
+    from_arrays = library.swap(pixels[0], pixels[1])
+    assert from_paths.shape == pixels[1].shape
+    assert np.array_equal(from_paths, from_arrays)
+    assert np.array_equal(pixels[1], np.asarray(Image.open(secondface.person_b).convert("RGB"))), "the input changed"
+
+
+def test_swap_raises_our_errors() -> None:
+    nobody = np.full((200, 200, 3), 90, np.uint8)
+    with pytest.raises(NoFaceInTarget):
+        library.swap(World.person_a, nobody)
+
+
+def test_run_reports_and_tells_progress(tmp_path: Path) -> None:
+    told: list[int] = []
+    report = library.run(
+        World.person_a, World.clip, tmp_path / "out.mp4", on_progress=lambda progress: told.append(progress.done)
+    )
+    assert report.frames == report.swapped_frames == told[-1] == 60
+    assert told == sorted(told)
+
+
+def test_run_can_be_stopped_and_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(Cancelled):
+        library.run(World.person_a, World.clip, tmp_path / "out.mp4", cancel=Now())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_run_looks_at_the_output_first(tmp_path: Path) -> None:
+    with pytest.raises(OutputNotWritable):
+        library.run(World.person_a, World.clip, tmp_path / "gone" / "out.mp4")
