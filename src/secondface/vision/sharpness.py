@@ -23,6 +23,7 @@ _SIGMAS = (0.7, 1.4, 2.8)
 # tells most; the second one only speaks up for blur under coding artefacts, which fill the finest with false detail.
 _FINE_RATIOS: Table = ((0.36, 0.435, 0.48, 0.57, 0.63, 0.93, 1.25), (0.125, 0.25, 0.33, 0.5, 0.66, 1.0, 1.3))
 _NEXT_RATIOS: Table = ((0.36, 0.41, 0.46, 0.54, 0.58, 0.62), (0.17, 0.25, 0.33, 0.5, 0.66, 1.3))
+_GRAIN_LEVEL = 2.5  # detail of this strength, in levels of 255, is raised by half
 _NOISE_GAINS = (0.72, 0.28, 0.14)  # what each band passes of white noise
 
 
@@ -89,9 +90,14 @@ def match_sharpness(rgb: RGB8, reference_sharpness: float) -> RGB8:
 
 
 def sharpened(rgb: RGB8, amount: float, radius: float = 1.0) -> RGB8:
-    """Unsharp masking of luma; each pixel stays between its neighbours' extremes, so edges get no halo."""
+    """Unsharp masking of luma; each pixel stays between its neighbours' extremes, so edges get no halo.
+
+    Detail as weak as grain is hardly raised.
+    """
     luma = _luma(rgb)
     detail = luma - cv2.GaussianBlur(luma, (0, 0), radius, borderType=cv2.BORDER_REFLECT_101)
+    strength = cv2.blur(detail * detail, (5, 5), borderType=cv2.BORDER_REFLECT_101)
+    detail = detail * strength / (strength + _GRAIN_LEVEL**2)
     kernel = np.ones((3, 3), np.uint8)
     wanted = np.clip(luma + amount * detail, cv2.erode(luma, kernel), cv2.dilate(luma, kernel))
     return to_rgb8(rgb.astype(np.float32) + (wanted - luma)[:, :, None])
