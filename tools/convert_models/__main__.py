@@ -23,7 +23,6 @@ from tools.convert_models.ncnn_net import convert_ncnn
 from tools.convert_models.packages import member_bytes
 
 Arrays = dict[str, npt.NDArray[np.float32]]
-FREE_EXTENT = 40
 
 
 def rebuild(manifest: Manifest, packages: Path) -> bytes:
@@ -43,12 +42,7 @@ def rebuild(manifest: Manifest, packages: Path) -> bytes:
 def difference(manifest: Manifest, one: bytes, other: bytes) -> float:
     """The largest difference of any output on the same noise, as a share of that output's own largest value."""
     random = np.random.default_rng(1)
-    inputs = {
-        tensor.name: random.uniform(
-            0, 1, [each if isinstance(each, int) else FREE_EXTENT for each in tensor.shape]
-        ).astype(np.float32)
-        for tensor in manifest.inputs
-    }
+    inputs = {each.name: random.uniform(0, 1, each.sized("least")).astype(np.float32) for each in manifest.inputs}
     first, second = _run(manifest, one, inputs), _run(manifest, other, inputs)
     return max(
         float(np.abs(first[name] - second[name]).max() / max(float(np.abs(first[name]).max()), 1e-9)) for name in first

@@ -1,6 +1,6 @@
 """Which devices ONNX Runtime can use here, with which options, and why not.
 
-Decides providers and their options; must not know models or what they are for.
+Decides providers and their options; must not know what a model is for.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from secondface.errors import DeviceUnavailable
+from secondface.models.manifest import Manifest
 
 Device = Literal["cpu", "cuda", "tensorrt"]
 DeviceChoice = Literal["auto", "cpu", "cuda", "tensorrt"]
@@ -64,7 +65,7 @@ class DeviceStatus:
     """Why it cannot be used; empty if it can."""
 
 
-def provider_chain(device: Device, options: DeviceOptions, model: str) -> list[tuple[str, dict[str, str]]]:
+def provider_chain(device: Device, options: DeviceOptions, model: Manifest) -> list[tuple[str, dict[str, str]]]:
     """Providers with their options for one model, most wanted first; each chain ends with the CPU."""
     builders: Mapping[Device, Callable[[], dict[str, str]]] = {
         "tensorrt": lambda: _tensorrt_options(options, model),
@@ -90,19 +91,30 @@ def _cuda_options(options: DeviceOptions) -> dict[str, str]:
     return chosen
 
 
-def _tensorrt_options(options: DeviceOptions, model: str) -> dict[str, str]:
+def _tensorrt_options(options: DeviceOptions, model: Manifest) -> dict[str, str]:
     chosen = {"device_id": str(options.device_id), "trt_fp16_enable": "1" if options.fp16 else "0"}
     if options.memory_limit_bytes is not None:
         chosen["trt_max_workspace_size"] = str(options.memory_limit_bytes)
+    if any(tensor.free for tensor in model.inputs):
+        # Without a range TensorRT builds an engine for the first size it meets, and a new one for each larger size.
+        chosen |= {
+            "trt_profile_min_shapes": _shapes(model, "least"),
+            "trt_profile_opt_shapes": _shapes(model, "usual"),
+            "trt_profile_max_shapes": _shapes(model, "most"),
+        }
     if options.engine_cache is not None:
         chosen |= {
             "trt_engine_cache_enable": "1",
             "trt_engine_cache_path": str(options.engine_cache),
-            "trt_engine_cache_prefix": model,
+            "trt_engine_cache_prefix": model.name,
             "trt_timing_cache_enable": "1",
             "trt_timing_cache_path": str(options.engine_cache),
         }
     return chosen
+
+
+def _shapes(model: Manifest, which: Literal["least", "usual", "most"]) -> str:
+    return ",".join(f"{tensor.name}:{'x'.join(map(str, tensor.sized(which)))}" for tensor in model.inputs)
 
 
 @cache

@@ -9,14 +9,22 @@ import tomllib
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Literal
+from typing import Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from secondface.errors import ModelCorrupt
 
 Dimension = int | str
 """A fixed length, or the letter of one that the caller chooses."""
+
+
+class Extents(NamedTuple):
+    """The least, the usual and the largest length of a side that the caller chooses."""
+
+    least: int
+    usual: int
+    most: int
 
 
 class _Frozen(BaseModel):
@@ -29,6 +37,12 @@ class Tensor(_Frozen):
     name: str
     shape: tuple[Dimension, ...]
     meaning: str
+    free: dict[str, Extents] = {}
+    """For each letter in the shape of an input: the extents that it may have."""
+
+    def sized(self, which: Literal["least", "usual", "most"]) -> tuple[int, ...]:
+        """The shape of an input with numbers for letters."""
+        return tuple(each if isinstance(each, int) else getattr(self.free[each], which) for each in self.shape)
 
 
 class Source(_Frozen):
@@ -57,6 +71,15 @@ class Manifest(_Frozen):
     source: Source
     inputs: tuple[Tensor, ...] = Field(min_length=1)
     outputs: tuple[Tensor, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _free_extents_are_bounded(self) -> Self:
+        for tensor in self.inputs:
+            if set(tensor.free) != {each for each in tensor.shape if isinstance(each, str)}:
+                raise ValueError(f"input {tensor.name}: `free` must bound exactly the letters of its shape")
+            if any(tuple(extents) != tuple(sorted(extents)) for extents in tensor.free.values()):
+                raise ValueError(f"input {tensor.name}: `free` is least, usual, most")
+        return self
 
 
 def embedded_folder() -> Traversable:

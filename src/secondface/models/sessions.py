@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -91,6 +92,8 @@ class OrtSessions:
         self.device: Device = resolve_device(device)
         self.threads = 1 if threads is None else threads
         self.options = options or DeviceOptions()
+        if self.device == "tensorrt" and self.options.engine_cache is not None:
+            _make_folder(self.options.engine_cache)
         self._clock = BusyClock()
         self._sessions: dict[str, OrtSession] = {}
         self._guard = threading.Lock()
@@ -124,7 +127,7 @@ class OrtSessions:
         """Load models and run each once on zeros, so that the first frame is not the one that waits."""
         for name in names:
             session = self.get(name)
-            session.run({tensor.name: _zeros(tensor.shape) for tensor in session.manifest.inputs})
+            session.run({each.name: np.zeros(each.sized("least"), np.float32) for each in session.manifest.inputs})
 
     @property
     def device_active_ms(self) -> int:
@@ -139,7 +142,7 @@ class OrtSessions:
     def _load(self, manifest: Manifest) -> OrtSession:
         with span("model.load", model=manifest.name, device=self.device) as timing:
             blob = read_verified(manifest)
-            chain = provider_chain(self.device, self.options, manifest.name)
+            chain = provider_chain(self.device, self.options, manifest)
             try:
                 session = ort.InferenceSession(blob, self._session_options(manifest), providers=chain)
             except ORT_ERRORS as error:
@@ -165,5 +168,8 @@ class OrtSessions:
         return options
 
 
-def _zeros(shape: tuple[int | str, ...]) -> npt.NDArray[np.float32]:
-    return np.zeros([extent if isinstance(extent, int) else 32 for extent in shape], np.float32)
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DeviceUnavailable(f"tensorrt: no folder for its engines at {path}: {error.strerror}") from error

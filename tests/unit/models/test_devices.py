@@ -6,6 +6,9 @@ import pytest
 
 from secondface.errors import DeviceUnavailable
 from secondface.models.devices import DeviceOptions, probe_devices, provider_chain, resolve_device
+from secondface.models.store import resolve
+
+MESH = resolve("face_mesh_478")
 
 
 def test_the_cpu_always_works_and_every_device_is_explained() -> None:
@@ -29,7 +32,7 @@ def test_a_device_that_is_not_here_is_refused_with_the_reason(device: str) -> No
 
 
 def test_each_chain_ends_with_the_cpu() -> None:
-    chains = {device: provider_chain(device, DeviceOptions(), "m") for device in ("cpu", "cuda", "tensorrt")}
+    chains = {device: provider_chain(device, DeviceOptions(), MESH) for device in ("cpu", "cuda", "tensorrt")}
     assert [name for name, _ in chains["cpu"]] == ["CPUExecutionProvider"]
     assert [name for name, _ in chains["cuda"]] == ["CUDAExecutionProvider", "CPUExecutionProvider"]
     assert [name for name, _ in chains["tensorrt"]] == [
@@ -41,7 +44,7 @@ def test_each_chain_ends_with_the_cpu() -> None:
 
 def test_tensorrt_keeps_its_engines_apart_by_model(tmp_path: Path) -> None:
     options = DeviceOptions(device_id=1, engine_cache=tmp_path)
-    tensorrt = dict(provider_chain("tensorrt", options, "face_mesh_478"))["TensorrtExecutionProvider"]
+    tensorrt = dict(provider_chain("tensorrt", options, MESH))["TensorrtExecutionProvider"]
     assert tensorrt["trt_fp16_enable"] == "1"
     assert tensorrt["trt_engine_cache_enable"] == "1"
     assert tensorrt["trt_engine_cache_path"] == str(tmp_path)
@@ -49,9 +52,18 @@ def test_tensorrt_keeps_its_engines_apart_by_model(tmp_path: Path) -> None:
     assert tensorrt["device_id"] == "1"
 
 
+def test_tensorrt_builds_one_engine_for_all_tile_sizes() -> None:
+    tiled = dict(provider_chain("tensorrt", DeviceOptions(), resolve("sr2x_photo")))["TensorrtExecutionProvider"]
+    assert tiled["trt_profile_min_shapes"] == "Input1:1x3x15x15"
+    assert tiled["trt_profile_opt_shapes"] == "Input1:1x3x174x174"
+    assert tiled["trt_profile_max_shapes"] == "Input1:1x3x526x526"
+    fixed = dict(provider_chain("tensorrt", DeviceOptions(), MESH))["TensorrtExecutionProvider"]
+    assert "trt_profile_min_shapes" not in fixed
+
+
 def test_device_memory_is_bounded_on_request() -> None:
     options = DeviceOptions(memory_limit_bytes=2 << 30, fp16=False)
-    cuda = dict(provider_chain("cuda", options, "m"))["CUDAExecutionProvider"]
+    cuda = dict(provider_chain("cuda", options, MESH))["CUDAExecutionProvider"]
     assert cuda["gpu_mem_limit"] == str(2 << 30)
     assert cuda["use_tf32"] == "0"
-    assert "gpu_mem_limit" not in dict(provider_chain("cuda", DeviceOptions(), "m"))["CUDAExecutionProvider"]
+    assert "gpu_mem_limit" not in dict(provider_chain("cuda", DeviceOptions(), MESH))["CUDAExecutionProvider"]

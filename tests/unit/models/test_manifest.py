@@ -45,3 +45,15 @@ def test_a_broken_manifest_is_refused_with_its_name(text: str, reason: str) -> N
         parse_manifest(text, "broken.toml")
     assert "broken.toml" in str(raised.value)
     assert reason == "toml" or reason in str(raised.value)
+
+
+@pytest.mark.parametrize("free", ["free = { h = [1, 2, 3] }", "free = { h = [1, 2, 3], w = [9, 2, 3] }", ""])
+def test_sides_that_the_caller_chooses_must_be_bounded(free: str) -> None:
+    text = (embedded_folder() / "sr2x_photo.toml").read_text("utf-8")
+    with pytest.raises(ModelCorrupt, match="free"):
+        parse_manifest(text.replace("free = { h = [15, 174, 526], w = [15, 174, 526] }", free), "x.toml")
+
+
+def test_letters_become_numbers() -> None:
+    tile = parse_manifest((embedded_folder() / "sr2x_photo.toml").read_text("utf-8"), "x.toml").inputs[0]
+    assert (tile.sized("least"), tile.sized("most")) == ((1, 3, 15, 15), (1, 3, 526, 526))
