@@ -40,14 +40,10 @@ def run(
     Raises the errors of secondface.errors; a threading.Event as `cancel` stops it within a second.
     """
     from secondface.compose import local
-    from secondface.settings import load_settings
-    from secondface.spec.schemas import RunRequest
 
-    settings = load_settings()
+    runner = local(device=device)
     sources = [source] if isinstance(source, Path | str) else source
-    words = {"limits": settings.limits(), **options}
-    request = RunRequest.of_files(sources, target, output, **words)  # type: ignore[arg-type]
-    return local(settings, device).run(request, on_progress, cancel)
+    return runner.run(runner.request(sources, target, output, **options), on_progress, cancel)
 
 
 def swap(
@@ -62,7 +58,6 @@ def swap(
     Metadata marks belong to files: `run` writes them. Raises the errors of secondface.errors.
     """
     from secondface.compose import local
-    from secondface.settings import load_settings
 
     sources = source if isinstance(source, Sequence) and not isinstance(source, str) else [source]
-    return local(load_settings(), device).swap(sources, target, **options)
+    return local(device=device).swap(sources, target, **options)

@@ -19,7 +19,7 @@ from secondface.pipeline.engine import CancelToken, Progress
 from secondface.pipeline.report import RunReport
 from secondface.pipeline.run import run_file, swap_arrays
 from secondface.provenance.metadata import Marks, read_marks
-from secondface.settings import Settings
+from secondface.settings import Settings, load_settings
 from secondface.spec.graph import LabelSpec, PipelineSpec
 from secondface.spec.schemas import Limits as RunLimits
 from secondface.spec.schemas import Restore, RunRequest, StillOutput, VideoOutput, read_pipeline
@@ -51,6 +51,13 @@ class Local:
     def __init__(self, sessions: Sessions, settings: Settings) -> None:
         self.sessions = sessions
         self.settings = settings
+
+    def request(
+        self, sources: Sequence[Path | str], target: Path | str, output: Path | str, **options: Unpack[RunWords]
+    ) -> RunRequest:
+        """Words to a request, with the limits of the settings. Raises BadRequest errors."""
+        words = {"limits": self.settings.limits(), **options}
+        return RunRequest.of_files(sources, target, output, **words)  # type: ignore[arg-type]
 
     def run(
         self,
@@ -87,8 +94,9 @@ def _pixels(picture: Path | str | RGB8, limits: Limits) -> RGB8:
     return read_still(picture, limits).frame.rgb if isinstance(picture, Path | str) else picture
 
 
-def local(settings: Settings, device: DeviceChoice | None = None) -> Local:
-    """A runner on this machine's own device. Raises DeviceUnavailable."""
+def local(settings: Settings | None = None, device: DeviceChoice | None = None) -> Local:
+    """A runner on this machine's own device; without settings, those of the environment. Raises DeviceUnavailable."""
+    settings = settings or load_settings()
     return Local(_sessions(device or settings.device, settings.threads, settings.cache_dir), settings)
 
 

@@ -49,3 +49,4 @@ def _demo(context: click.Context, output: str, person: str, quiet: bool, json: b
         return
     show_result(own.screen, report, price)
     show_tiers(own.screen, usage)
+    own.screen.heading(_("The clip is {path}").format(path=Path(output).absolute()))

@@ -23,21 +23,27 @@ def report_object(report: RunReport) -> dict[str, object]:
 def show_report(screen: Screen, report: RunReport) -> None:
     """Frames, faces and speed, stage by stage, and where the output is."""
     size_mb = report.output.stat().st_size / 1e6
-    rate = report.frames * 1000 / max(1, report.phases_ms["run"])
     screen.heading(_("Result"))
     screen.rows([
         ("  " + _("output"), str(report.output), f"{report.width}x{report.height}, {size_mb:.2f} MB"),
-        ("  " + _("frames"), str(report.frames), _("{number} with a new face").format(number=report.swapped_frames)),
-        ("  " + _("people"), str(report.faces), _("{number} faces changed").format(number=report.faces_swapped)),
-        ("  " + _("speed"), _("{rate} fps").format(rate=f"{rate:.1f}"), ""),
+        *(_of_video(report) if report.kind == "video" else ()),
+        ("  " + _("people"), str(report.faces), _("faces changed: {number}").format(number=report.faces_swapped)),
         ("  " + _("memory"), f"{report.peak_rss_bytes / 2**20:.0f} MB", _("at most")),
-        *(("  " + _("stream"), *_stream(line)) for line in report.streams),
         ("  " + _("id in its label"), report.produce_id, ""),
     ], dim=(2,))  # fmt: skip
     screen.heading(_("Stages (they overlap)"))
     screen.rows([(f"  {stage.name}", f"{stage.busy_ms} ms") for stage in report.stages], right=(1,))
     for note in _notes(report):
         screen.note(note)
+
+
+def _of_video(report: RunReport) -> list[tuple[str, str, str]]:
+    rate = report.frames * 1000 / max(1, report.phases_ms["run"])
+    return [
+        ("  " + _("frames"), str(report.frames), _("with a new face: {number}").format(number=report.swapped_frames)),
+        ("  " + _("speed"), _("{rate} fps").format(rate=f"{rate:.1f}"), ""),
+        *(("  " + _("stream"), *_stream(line)) for line in report.streams),
+    ]
 
 
 def _stream(line: StreamReport) -> tuple[str, str]:
