@@ -11,20 +11,23 @@ from pathlib import Path
 from secondface.errors import OutputNotWritable
 from secondface.media.containers import writing_failures
 
+_LONGEST_NAME = 255
+"""Bytes; the same on all file systems in use."""
+
 
 class PartFile:
     """NAME.part beside NAME: written by its owner, then renamed by commit() or removed by discard()."""
 
     def __init__(self, target: Path) -> None:
         self.target = target
-        self.path = target.with_name(target.name + ".part")
-        if target.is_dir():
-            raise OutputNotWritable(f"{target}: this is a folder")
-        if not target.parent.is_dir():
-            raise OutputNotWritable(f"{target.parent}: no such folder")
-        if target.exists() and not os.access(target, os.W_OK):
-            raise OutputNotWritable(f"{target}: the file there may not be replaced")
+        self.path = target.with_name(_part_name(target.name))
         with writing_failures(target):
+            if target.is_dir():
+                raise OutputNotWritable(f"{target}: this is a folder")
+            if not target.parent.is_dir():
+                raise OutputNotWritable(f"{target.parent}: no such folder")
+            if target.exists() and not os.access(target, os.W_OK):
+                raise OutputNotWritable(f"{target}: the file there may not be replaced")
             self.path.unlink(missing_ok=True)
             # a new file, so that a link planted under this name is not followed
             os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
@@ -42,3 +45,10 @@ class PartFile:
     def discard(self) -> None:
         """Remove the part; no error when it is gone."""
         self.path.unlink(missing_ok=True)
+
+
+def _part_name(name: str) -> str:
+    """`name` with .part; a name that is as long as file systems allow loses its end."""
+    while len(os.fsencode(name)) > _LONGEST_NAME - len(".part"):
+        name = name[:-1]
+    return name + ".part"

@@ -25,6 +25,8 @@ from secondface.media.video_facts import codec_name
 
 _REFUSED = {"mov": ("opus", "vorbis", "flac", "truehd"), "mp4": ("truehd",)}
 """What FFmpeg's table of codecs allows and its muxer then refuses."""
+_JITTER = Fraction(1, 20)
+"""Seconds by which a stamp may miss the count of samples; more is a gap in the sound."""
 _LAYOUTS = {1: "mono", 2: "stereo", 3: "3.0", 4: "4.0", 5: "5.0", 6: "5.1", 7: "5.1", 8: "7.1"}
 """By count of channels: what both AAC and Opus take, whatever name the input gives to them."""
 Action = Literal["encoded", "copied", "transcoded", "dropped"]
@@ -67,7 +69,7 @@ class _Copy:
 
 
 class _Transcode:
-    """Decodes and encodes again, with the same start."""
+    """Decodes and encodes again, with the same start and the same gaps."""
 
     def __init__(self, output: OutputContainer, source: AudioStream, codec: str) -> None:
         context = source.codec_context
@@ -78,13 +80,27 @@ class _Transcode:
         stream.codec_context.layout = "quad" if layout == "4.0" and codec == "libopus" else layout
         stream.codec_context.bit_rate = 80_000 * min(max(1, channels), 8)
         self.stream = stream
+        self._source = source
+        self._next: Fraction | None = None
 
     def take(self, packet: Packet[Stream]) -> Iterable[Packet[Stream]]:
         for frame in packet.decode():
-            yield from self.stream.encode(cast("AudioFrame", frame))
+            yield from self._encode(cast("AudioFrame", frame))
 
     def finish(self) -> Iterable[Packet[Stream]]:
+        for frame in self._source.decode(None):
+            yield from self._encode(frame)
         yield from self.stream.encode(None)
+
+    def _encode(self, frame: AudioFrame) -> Iterable[Packet[Stream]]:
+        stamp = frame.pts * frame.time_base if frame.pts is not None and frame.time_base is not None else None
+        if self._next is None or (stamp is not None and abs(stamp - self._next) > _JITTER):
+            self._next = stamp or Fraction(0)
+        # counted in samples: stamps in whole milliseconds would make the sound stutter
+        frame.time_base = Fraction(1, frame.sample_rate)
+        frame.pts = round(self._next * frame.sample_rate)
+        self._next += Fraction(frame.samples, frame.sample_rate)
+        return self.stream.encode(frame)
 
 
 class SideStreams:

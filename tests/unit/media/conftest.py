@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -25,20 +26,21 @@ def moving_picture(index: int, width: int, height: int) -> np.ndarray:
 @pytest.fixture
 def make_clip(tmp_path: Path) -> MakeClip:
     def make(
-        name: str = "clip.mp4", *, size: tuple[int, int] = (160, 96), stamps: Sequence[int] = tuple(range(0, 6144, 512)),
+        name: str = "clip.mp4", *, size: tuple[int, int] = (160, 96),
+        stamps: Sequence[int] = tuple(range(0, 6144, 512)),
         time_base: Fraction = Fraction(1, 12800), codec: str = "libx264", pix_fmt: str = "yuv420p",
-        sound_s: float = 0.0, rotation: tuple[float, bool, bool] | None = None, options: dict[str, str] | None = None,
-        tags: dict[str, str] | None = None,
+        sound_s: float = 0.0, rotation: tuple[float, bool, bool] | None = None,
+        options: dict[str, str] | None = None, tags: dict[str, str] | None = None,
     ) -> Path:  # fmt: skip
         path = tmp_path / name
         with av.open(str(path), "w", format={".mkv": "matroska"}.get(path.suffix)) as output:
             output.metadata.update(tags or {})
-            stream = output.add_stream(codec, rate=25, options=options or {"crf": "10", "bf": "2"})
+            stream: Any = output.add_stream(codec, rate=25, options=options or {"crf": "10", "bf": "2"})
             stream.width, stream.height, stream.pix_fmt = *size, pix_fmt
             stream.codec_context.time_base = stream.time_base = time_base
             if rotation is not None:
                 stream.set_display_rotation(*rotation)
-            sound = output.add_stream("aac", rate=48000) if sound_s else None
+            sound: Any = output.add_stream("aac", rate=48000) if sound_s else None
             for index, pts in enumerate(stamps):
                 frame = av.VideoFrame.from_ndarray(moving_picture(index, *size), "rgb24").reformat(format=pix_fmt)
                 frame.pts, frame.time_base = pts, time_base

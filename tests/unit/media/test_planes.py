@@ -20,7 +20,10 @@ def layout(name: str) -> PlaneLayout:
     return found
 
 
-def frame_of(rgb: np.ndarray, name: str, space: ColourSpace = ColourSpace(1)) -> PlanarFrame:
+BT709 = ColourSpace(1)
+
+
+def frame_of(rgb: np.ndarray, name: str, space: ColourSpace = BT709) -> PlanarFrame:
     return PlanarFrame(planes_from_rgb(rgb, layout(name), space), layout(name), space)
 
 
