@@ -213,15 +213,19 @@ class _Run(Generic[T]):
             elif close := getattr(items, "close", None):
                 # A generator over an open file must not wait for the garbage collector.
                 closing.callback(close)
-            while True:
-                self._credits.acquire()
-                with meter.busy():
-                    item = next(items, _END)
-                if isinstance(item, _End):
-                    break
-                meter.count()
-                out.put(item)
+            while self._read_one(items, meter, out):
+                pass
         out.close()
+
+    def _read_one(self, items: Iterator[T], meter: StageMeter, out: Channel[T]) -> bool:
+        self._credits.acquire()
+        with meter.busy():
+            item = next(items, _END)
+        if isinstance(item, _End):
+            return False
+        meter.count()
+        out.put(item)
+        return True
 
     def _stage_body(self, place: int, stage: Stage[T], left: _Countdown) -> Callable[[], None]:
         source, out, meter = self._channels[place], self._channels[place + 1], self._meters[place + 1]
@@ -234,16 +238,22 @@ class _Run(Generic[T]):
             most = least = max(1, min(self._options.group, self._options.max_in_flight))
 
         def body() -> None:
-            while (taken := source.take(most, least)) is not None:
-                before, batch = taken
-                results = self._results(stage, batch, meter)
-                if stage.workers > 1:
-                    reorder.hand_on(before, list(results))
-                else:
-                    for item in results:
-                        out.put(item)
+            # A thread that waits for the next batch must not keep the last one alive: it lives in `pass_on` alone.
+            while pass_on(source.take(most, least)):
+                pass
             if left.last():
                 out.close()
+
+        def pass_on(taken: tuple[int, list[T]] | None) -> bool:
+            if taken is None:
+                return False
+            results = self._results(stage, taken[1], meter)
+            if stage.workers > 1:
+                reorder.hand_on(taken[0], list(results))
+            else:
+                for item in results:
+                    out.put(item)
+            return True
 
         return body
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from secondface.errors import Cancelled, NoFaceInTarget
-from secondface.frames import Frame, FrameWork, Sessions, StreamInfo
+from secondface.frames import Float, Frame, FrameWork, Sessions, StreamInfo
 from secondface.observe import BusyClock
 from secondface.pipeline.device import RunSessions
 from secondface.pipeline.engine import (
@@ -32,7 +32,6 @@ from secondface.vision.choose import FaceChooser
 from secondface.vision.restore import FaceRestorer
 from secondface.vision.track import FaceTracker
 
-_SEARCHES_PER_SECOND = 4
 _LONGEST_GROUP = 16
 """Frames that tracking sees at once: it smooths both ways and follows late faces back within them."""
 
@@ -135,26 +134,26 @@ def budgeted_frames(plan: Plan, frame_bytes: int, budget_bytes: int) -> int:
 def _prepare(plan: Plan, casting: Casting, stream: StreamInfo, conduct: Conduct) -> StepContext:
     """Look at the source and reference pictures; this counts as device time."""
     sessions = conduct.run_sessions
-    with conduct.active:
-        stills = FaceTracker(sessions)
-        restorer = FaceRestorer(sessions, conduct.checkpoint)
-        people = build_sources(casting.sources, stills, restorer.enlarge2x) if plan.swaps else SourcePeople(())
-        mapping = [
-            (source, describe_reference(goal, stills) if isinstance(goal, Picture) else goal)
-            for source, goal in casting.mapping
-        ]
-        like = describe_reference(casting.like, stills) if casting.like else None
-    rate = stream.average_rate
-    detect_every = min(30, max(2, round(rate / _SEARCHES_PER_SECOND))) if rate else 6
+    people, like = SourcePeople(()), None
+    mapping: list[tuple[int, int | Float]] = []
+    if plan.finds_faces:
+        with conduct.active:
+            tracker = FaceTracker(sessions)
+            if plan.swaps:
+                enlarger = FaceRestorer(sessions, conduct.checkpoint)
+                people = build_sources(casting.sources, tracker, enlarger.enlarge2x)
+            for source, goal in casting.mapping:
+                mapping.append((source, describe_reference(goal, tracker) if isinstance(goal, Picture) else goal))
+            like = describe_reference(casting.like, tracker) if casting.like else None
     return StepContext(
         stream=stream,
         sessions=sessions,
-        tracker=FaceTracker(sessions, casting.max_faces, detect_every),
         # Without a source the faces are only chosen, which a single imaginary source expresses.
-        chooser=FaceChooser(max(1, len(casting.sources)), str(casting.rule), mapping, like),
+        chooser=FaceChooser(max(1, len(casting.sources)), casting.rule, mapping, like),
         people=people,
         tally=FaceTally(),
         checkpoint=conduct.checkpoint,
+        max_faces=casting.max_faces,
     )
 
 

@@ -37,6 +37,7 @@ from secondface.vision.track import FaceTracker
 
 Change = Callable[[FrameWork], FrameWork | None]
 _MODEL_WORKERS = 4
+_SEARCHES_PER_SECOND = 4
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,11 @@ class StepContext:
 
     stream: StreamInfo
     sessions: RunSessions
-    tracker: FaceTracker
     chooser: FaceChooser
     people: SourcePeople
     tally: FaceTally
     checkpoint: Checkpoint
+    max_faces: int = 8
 
 
 def build_stage(step: PlannedStep, context: StepContext, *, is_device: bool = True) -> Stage[FrameWork]:
@@ -103,11 +104,15 @@ def _each(batch: FrameBatch, change: Change) -> Iterator[FrameWork]:
 def _analyse(context: StepContext) -> Callable[[FrameBatch], Iterable[FrameWork]]:
     """Find and follow faces in a group of frames, then choose over the whole group."""
 
+    stream, rate = context.stream, context.stream.average_rate
+    detect_every = min(30, max(2, round(rate / _SEARCHES_PER_SECOND))) if rate else 6
+    tracker = FaceTracker(context.sessions, context.max_faces, detect_every)
+
     def analyse(batch: FrameBatch) -> Iterable[FrameWork]:
-        if context.stream.is_still:
-            found = [(context.tracker.still(work.frame), 0) for work in batch]
+        if stream.is_still:
+            found = [(tracker.still(work.frame), 0) for work in batch]
         else:
-            found = context.tracker.track_batch([work.frame for work in batch])
+            found = tracker.track_batch([work.frame for work in batch])
         for work, (work.faces, work.scene) in zip(batch, found, strict=True):
             context.tally.saw(work)
         context.chooser.choose_batch([work.faces for work in batch])

@@ -51,7 +51,7 @@ class Limits(_Value):
     max_frames: int | None = Field(default=None, ge=1, description="Frames of a video; empty: no limit.")
     max_faces: int = Field(default=8, ge=1, le=64, description="Faces that are followed at once.")
     in_flight_bytes: int = Field(
-        default=96 * 2**20, ge=2**20, description="Decoded frames held at once between the decoder and the encoder."
+        default=64 * 2**20, ge=2**20, description="Decoded frames held at once between the decoder and the encoder."
     )
 
 

@@ -17,7 +17,6 @@ from secondface.pipeline.tally import FaceTally
 from secondface.spec.catalog import STEP_KINDS, StepKind
 from secondface.spec.graph import PlannedStep
 from secondface.vision.choose import FaceChooser
-from secondface.vision.track import FaceTracker
 
 FRAME_KINDS = [kind for kind in STEP_KINDS.values() if kind.name != "metadata"]
 
@@ -28,7 +27,6 @@ def context() -> StepContext:
     return StepContext(
         stream=StreamInfo(64, 48, 1, is_still=True),
         sessions=sessions,
-        tracker=FaceTracker(sessions),
         chooser=FaceChooser(1),
         people=SourcePeople(()),
         tally=FaceTally(),
