@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from secondface.frames import RGB8, Box, Float, Frame, Sessions
-from secondface.vision.align import Transform, apply, crop_frame, scale_of, square_to_frame
+from secondface.vision.align import Transform, apply, scale_of, square_to_frame
+from secondface.vision.frame_levels import FrameLevels, crop_level
 
-THUMBNAIL = 512
-"""Longest side of what the coarse pass looks at: twice the larger network's input."""
+THUMBNAIL = 384
+"""Least longest side of what the coarse pass looks at: half again the larger network's input."""
 MAX_TILES_A_SIDE = 8
 TILE = 640
 CONFIRM_SCALE = 3.0
@@ -104,7 +105,7 @@ class FaceDetector:
         self, frame: Frame, tiled: bool, nets: Sequence[BlazeNet] | None = None, *, tile_side: int = TILE
     ) -> list[Detection]:
         """Candidates of a frame, best first: a coarse pass over a thumbnail and, if `tiled`, all tiles."""
-        small = frame.thumbnail(THUMBNAIL)
+        small = _small(frame)
         scale = frame.width / small.shape[1]
         found = [d.moved(0, 0, scale) for d in self._raw(small, nets)]
         if tiled:
@@ -114,7 +115,7 @@ class FaceDetector:
 
     def detect_turned(self, frame: Frame) -> list[Detection]:
         """Candidates of a frame that lies on its side or on its head."""
-        small = frame.thumbnail(THUMBNAIL)
+        small = _small(frame)
         scale = frame.width / small.shape[1]
         height, width = small.shape[:2]
         found: list[Detection] = []
@@ -137,7 +138,7 @@ class FaceDetector:
         profiles among them) and 271 false candidates, its points within 0.12 face lengths of the mesh's told all apart.
         """
         to_frame = square_to_frame(centre, CONFIRM_SCALE * length, angle, self.near.side)
-        crop = crop_frame(frame, to_frame, (self.near.side, self.near.side))
+        crop = crop_level(frame, to_frame, self.near.side)
         if crop is None:
             return []
         found = suppress(self.near.candidates(crop, CONFIRM_SCORE))
@@ -145,6 +146,10 @@ class FaceDetector:
 
     def _raw(self, rgb: RGB8, nets: Sequence[BlazeNet] | None) -> list[Detection]:
         return [d for net in nets or (self.near, self.far) for d in net.candidates(rgb, self.min_score)]
+
+
+def _small(frame: Frame) -> RGB8:
+    return frame.at_least(THUMBNAIL) if isinstance(frame, FrameLevels) else frame.thumbnail(THUMBNAIL)
 
 
 def _carried(found: Detection, to_frame: Transform) -> Detection:

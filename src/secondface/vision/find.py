@@ -19,6 +19,8 @@ BIRTH_SCORE = 0.8
 """A cat's face reaches 0.5 for the mesh network, a man's full profile 0.96; foliage may reach 1."""
 BIRTH_DISAGREEMENT, KEPT_DISAGREEMENT = 0.12, 0.16
 STILL_TILE = 480
+LEAST_VISIBLE = 0.3
+"""Share of the mesh inside the frame; of a face that has left further, too little is seen to lay a mesh on it."""
 REJECTED_FOR = 40
 """Looks for which a rejected place is not tried again."""
 
@@ -53,7 +55,9 @@ class FaceFinder:
         if not again:
             return None
         face = self.mesher.from_detection(frame, again[0])
-        if face is None or face.score < BIRTH_SCORE or disagreement(face.points, again[0]) > BIRTH_DISAGREEMENT:
+        if face is None or face.score < BIRTH_SCORE or not is_visible(face.points, frame):
+            return None
+        if disagreement(face.points, again[0]) > BIRTH_DISAGREEMENT:
             return None
         return None if any(same_place(face.points, points) for points in taken) else face
 
@@ -133,6 +137,12 @@ def _same_candidate(a: Detection, b: Detection) -> bool:
     (centre_a, length_a, _), (centre_b, length_b, _) = a.place, b.place
     near = float(np.linalg.norm(centre_a - centre_b)) < 0.35 * length_b
     return near and 0.5 < length_a / length_b < 2
+
+
+def is_visible(points: Float, frame: Frame) -> bool:
+    """Whether enough of a mesh lies inside the frame."""
+    inside = ((points[:468, :2] >= 0) & (points[:468, :2] < (frame.width, frame.height))).all(1)
+    return float(inside.mean()) >= LEAST_VISIBLE
 
 
 def covers(points: Float, found: Detection) -> bool:

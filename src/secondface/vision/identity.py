@@ -10,7 +10,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from secondface.frames import RGB8, ArrayFrame, Float, Frame, Sessions
-from secondface.vision.align import crop_frame, fit_similarity, invert
+from secondface.vision.align import fit_similarity, invert
+from secondface.vision.frame_levels import crop_level
 from secondface.vision.mesh_indices import mesh_indices
 
 SIDE = 150
@@ -32,11 +33,13 @@ class Identifier:
         """[128] descriptor of the face whose mesh [478,3] lies at `points` in the picture."""
         frame: Frame = ArrayFrame(picture) if isinstance(picture, np.ndarray) else picture
         to_chip = fit_similarity(points[self._rows, :2], self._template)
-        chip = crop_frame(frame, invert(to_chip), (SIDE, SIDE))
+        chip = crop_level(frame, invert(to_chip), SIDE)
         if chip is None:
             chip = np.zeros((SIDE, SIDE, 3), np.uint8)
-        batch = np.ascontiguousarray(chip.transpose(2, 0, 1)[None], np.float32)
-        return self._session.run({"input": batch})["descriptor"][0].astype(np.float32)
+        # The mean with the mirrored chip: it brings a profile nearer to other pictures of its person.
+        batch = np.stack([chip, chip[:, ::-1]]).transpose(0, 3, 1, 2)
+        both = self._session.run({"input": np.ascontiguousarray(batch, np.float32)})["descriptor"]
+        return both.mean(0).astype(np.float32)
 
 
 def distance(a: Float, b: Float) -> float:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from secondface.frames import Face, Float, Frame, Sessions
-from secondface.vision.align import Transform, apply, crop_frame, scale_of, square_to_frame
+from secondface.vision.align import Transform, apply, scale_of, square_to_frame
 from secondface.vision.detect import Detection
+from secondface.vision.frame_levels import crop_level
 from secondface.vision.mesh_indices import mesh_indices
 
 SIDE = 192
@@ -51,7 +52,7 @@ class FaceMesher:
     def _measure(self, frame: Frame, to_frame: Transform) -> Face | None:
         if scale_of(to_frame) * SIDE < MIN_FACE_PX * CROP_SCALE or not np.isfinite(to_frame).all():
             return None
-        crop = crop_frame(frame, to_frame, (SIDE, SIDE))
+        crop = crop_level(frame, to_frame, SIDE)
         if crop is None:
             return None
         out = self._session.run({"input_1": crop[None].astype(np.float32) / 255})

@@ -13,7 +13,8 @@ import numpy as np
 
 from secondface.frames import Face, Float, Frame, Sessions
 from secondface.vision.detect import Detection
-from secondface.vision.find import KEPT_DISAGREEMENT, FaceFinder, VideoSearch, same_place
+from secondface.vision.find import KEPT_DISAGREEMENT, FaceFinder, VideoSearch, is_visible, same_place
+from secondface.vision.frame_levels import FrameLevels
 from secondface.vision.identity import SAME_PERSON, Identifier, PeopleGallery
 from secondface.vision.mesh import disagreement
 from secondface.vision.scene import LONGEST, CutDetector
@@ -106,7 +107,7 @@ class FaceTracker:
         """As `track` for several frames: a face found late is followed back, and smoothing looks both ways."""
         looks: list[_Look] = []
         for frame in frames:
-            looks.append(self._look(frame))
+            looks.append(self._look(FrameLevels(frame)))
             self._follow_back(looks)
         smooth = _smoothed(looks)
         return [
@@ -116,6 +117,7 @@ class FaceTracker:
 
     def still(self, frame: Frame) -> list[Face]:
         """All faces of a picture, left to right, each with its descriptor; more thorough than a video's frame."""
+        frame = FrameLevels(frame)
         faces = self._finder.still(frame, self.max_faces)
         faces.sort(key=lambda f: float(f.points[:468, 0].mean()))
         for number, face in enumerate(faces):
@@ -172,6 +174,8 @@ class FaceTracker:
 
     def _slipped(self, frame: Frame, track: Track, face: Face) -> bool:
         """Whether the mesh no longer lies on a face; only asked of a detector when something looks wrong."""
+        if not is_visible(face.points, frame):
+            return True
         growth = float(np.ptp(face.points[:468, :2], axis=0).max()) / track.length
         jump = float(np.linalg.norm((face.points - track.expected())[:468, :2].mean(0))) / track.length
         unseen = self._count - track.seen >= UNSEEN_FRAMES
@@ -225,7 +229,7 @@ class FaceTracker:
                 taken = [f.points for _, f in look.seen]
                 if earlier is None or earlier.score < SURE_SCORE or any(same_place(earlier.points, p) for p in taken):
                     break
-                if not self._finder.holds(look.frame, earlier.points):
+                if not is_visible(earlier.points, look.frame) or not self._finder.holds(look.frame, earlier.points):
                     break
                 look.seen.append((track, earlier))
                 points = earlier.points
