@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from secondface.errors import OutputExists, OutputNotWritable
+from secondface.errors import OutputExists
 from secondface.frames import RGB8, Sessions
 from secondface.media.images import read_still
 from secondface.media.limits import Limits
 from secondface.media.marks import read_stored_marks
+from secondface.media.part_file import PartFile
 from secondface.models.devices import DeviceChoice, DeviceOptions
 from secondface.models.sessions import OrtSessions
 from secondface.pipeline.engine import CancelToken, Progress
@@ -114,16 +114,11 @@ def marks_of(path: Path) -> Marks:
 
 def check_output(request: RunRequest) -> None:
     """Whether the output can be written, before any work is done. Raises OutputNotWritable or OutputExists."""
-    output, folder = request.output, request.output.absolute().parent
-    if not folder.is_dir():
-        raise OutputNotWritable(f"There is no folder {folder}.", path=str(output))
-    if output.is_dir():
-        raise OutputNotWritable(f"{output} is a folder.", path=str(output))
-    if not os.access(folder, os.W_OK | os.X_OK) or (output.exists() and not os.access(output, os.W_OK)):
-        raise OutputNotWritable(str(output), path=str(output))
+    # Permissions lie on network disks and for root; a file that was really made does not.
+    PartFile(request.output).discard()
     for path in (request.target, *(image for person in request.sources for image in person.images)):
-        if _same_file(output, path):
-            raise OutputExists(str(output), path=str(output))
+        if _same_file(request.output, path):
+            raise OutputExists(str(request.output), path=str(request.output))
 
 
 def _same_file(output: Path, path: Path) -> bool:

@@ -47,7 +47,10 @@ def _of_video(report: RunReport) -> list[tuple[str, str, str]]:
 
 
 def _stream(line: StreamReport) -> tuple[str, str]:
-    return f"{line.kind} {line.codec}", f"{line.action} {line.reason}".strip()
+    actions = {
+        "encoded": _("encoded"), "copied": _("copied"), "transcoded": _("encoded again"), "dropped": _("left out")
+    }  # fmt: skip
+    return f"{line.kind} {line.codec}", f"{actions[line.action]} {line.reason}".strip()
 
 
 def _notes(report: RunReport) -> list[str]:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from secondface.cli.exits import exit_code
 from secondface.cli.language import gettext as _
-from secondface.errors import SecondfaceError
+from secondface.errors import Cancelled, SecondfaceError
 
 Mode = Literal["people", "quiet", "json"]
 ACCENT = "#d9432f"
@@ -78,7 +78,8 @@ class Screen:
         for text, style in ((error.detail, ""), (remedy, "green"), (hint, "yellow"), (where, "dim")):
             if text:
                 body.append("\n" + text, style=f"not bold {style}".strip())
-        self.err.print(Panel(body, title=_("secondface could not do it"), border_style=ACCENT, padding=(0, 1)))
+        heading = _("stopped") if isinstance(error, Cancelled) else _("secondface could not do it")
+        self.err.print(Panel(body, title=heading, border_style=ACCENT, padding=(0, 1)))
 
 
 def problem_object(error: SecondfaceError, title: str, remedy: str, hint: str = "") -> dict[str, object]:
