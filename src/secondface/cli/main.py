@@ -6,12 +6,13 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 import click
 
 from secondface import __version__
 from secondface.cli.commands import Commands, Session, shared_options
-from secondface.cli.exits import CLOSED_PIPE, OK, USAGE, exit_code
+from secondface.cli.exits import OK, USAGE, exit_code
 from secondface.cli.language import asked_for, choose_language, speak
 from secondface.cli.language import gettext as _
 from secondface.cli.logbook import append_to_log
@@ -52,6 +53,10 @@ def build() -> click.Group:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; the result is the exit code."""
     args = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character must not end the run.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     wanted, broken = _wanted_language(args)
     language = choose_language(wanted, os.environ)
     speak(language)
@@ -64,10 +69,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _show_usage(error, own.screen)
     except (click.Abort, KeyboardInterrupt):
         code = _show_error(Cancelled(), own)
-    except BrokenPipeError:
-        # The reader of our stdout has gone (`| head`); Python would complain about it once more on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = CLOSED_PIPE
     except SecondfaceError as error:
         code = _show_error(error, own)
     except Exception as error:  # noqa: BLE001  the last door: whatever comes here is our bug and must say so

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+import click
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from secondface.cli.exits import exit_code
+from secondface.cli.exits import CLOSED_PIPE, exit_code
 from secondface.cli.language import gettext as _
 from secondface.errors import Cancelled, SecondfaceError
 
@@ -21,18 +23,26 @@ ACCENT = "#d9432f"
 """Vermilion, the colour of a seal."""
 
 
+class _Pipe(Console):
+    """A console that ends the command with its own exit code when nobody reads any more (`| head`)."""
+
+    def on_broken_pipe(self) -> None:
+        # Python would complain about the closed pipe once more when it flushes on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(CLOSED_PIPE)
+
+
 class Screen:
     """Results go to stdout; progress and problems to stderr, so that a pipe receives results alone."""
 
     def __init__(self, mode: Mode = "people") -> None:
         self.mode: Mode = mode
-        self.out = Console(highlight=False, markup=False, soft_wrap=True)
-        self.err = Console(stderr=True, highlight=False, markup=False)
+        self.out = _Pipe(highlight=False, markup=False, soft_wrap=True)
+        self.err = _Pipe(stderr=True, highlight=False, markup=False)
 
     def object(self, value: Mapping[str, object]) -> None:
         """The one JSON object of a run with --json."""
-        sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
-        sys.stdout.flush()
+        self.out.print(json.dumps(value, ensure_ascii=False, indent=2), soft_wrap=True)
 
     def line(self, text: str, style: str = "") -> None:
         if self.mode == "people":
