@@ -1,15 +1,60 @@
-"""What hangs in front of a face: hair, beard, glasses, hands, microphones. It stays where it is."""
+"""What is in front of a face and not of it: hair, beard, glasses, hands, microphones. It stays where it is.
+
+Skin is modelled by colour and lightness relative to the light on it. What differs counts only when it hangs together:
+lone specks are moles, wrinkles and shadows.
+"""
 
 from __future__ import annotations
 
+from typing import Protocol
+
+import cv2
 import numpy as np
 
 from secondface.frames import Float, Mask01
-from secondface.vision.mesh_layout import CoarseZones
-from secondface.vision.skin_light import skin_likelihood
+from secondface.vision.skin_light import light_field, skin_likelihood
+
+_LONE_SHARE = 0.05
+"""A patch that touches no outline and is smaller than this part of the face is a shadow or a mark on the skin."""
+_EDGE_SHARE = 0.002
+"""The same for a patch that reaches in from the outline, as a fringe does."""
+_LIGHT_REACH = 0.3
+"""Wide: the core's light is carried to chin and forehead."""
+_NEIGHBOURHOOD = 0.03
+"""How far around a cover its soft rim and its crossing of a brow are looked for, in face widths."""
 
 
-def cover(rgb: Float, light: Float, zone: CoarseZones, core: Mask01) -> Mask01:
-    """[h,w] coarse: 1 where the face itself is seen, 0 where something covers it."""
-    plain = skin_likelihood(rgb, core, light, 1.3)
-    return np.maximum(plain, 1 - zone.skin).astype(np.float32)
+class FaceZones(Protocol):
+    """The zones that a cover is judged by, as soft masks [h,w]."""
+
+    @property
+    def inside(self) -> Mask01: ...
+    @property
+    def skin(self) -> Mask01: ...
+
+
+def covered_share(rgb: Float, zone: FaceZones, core: Mask01, face_width_px: float, rim: Mask01 | None = None) -> Mask01:
+    """[h,w] 0..1: how much of each pixel is something in front of the face; `rim` says where its surroundings count too.
+
+    `rgb` [h,w,3] 0..255; `core` weighs pixels that are surely skin: the light on it is what all others are held against,
+    so that a beard cannot pass as skin by being all there is on the chin.
+    """
+    light = light_field(rgb, core * skin_likelihood(rgb, core), _LIGHT_REACH * face_width_px)
+    strange = (1 - skin_likelihood(rgb, core, light)) * (zone.skin > 0.4)
+    patches = _patches(strange > 0.5, zone.inside, face_width_px)
+    reach = 2 * max(1, round(_NEIGHBOURHOOD * face_width_px)) + 1
+    near = cv2.dilate(patches, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach)))
+    share = (strange * near).astype(np.float32)
+    if rim is not None:
+        share = np.maximum(share, rim * cv2.GaussianBlur(near.astype(np.float32), (0, 0), reach / 5))
+    return share
+
+
+def _patches(strange: np.ndarray[tuple[int, int], np.dtype[np.bool_]], inside: Mask01, width_px: float) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    """The connected patches of strange pixels that are too large, or come in too far, to be marks on the skin."""
+    count, label, stats, _ = cv2.connectedComponentsWithStats(strange.astype(np.uint8), connectivity=8)
+    area = stats[:, cv2.CC_STAT_AREA]
+    at_edge = np.bincount(label[inside < 0.3].ravel(), minlength=count) > 0
+    kept = area > np.where(at_edge, _EDGE_SHARE, _LONE_SHARE) * width_px * width_px
+    kept[0] = False
+    return kept[label].astype(np.uint8)

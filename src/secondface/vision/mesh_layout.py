@@ -34,13 +34,15 @@ class FaceLayout:
     seen: Mask01
     """[h,w] coarse: 1 where the face looks at the camera, 0 where it turns away."""
     covered: Mask01
-    """[h,w] coarse: 1 on the mesh."""
+    """[h,w] coarse: 1 on the part of the mesh that is seen."""
+    heart: Mask01
+    """[h,w] coarse: 1 well inside the outline; the face's tone is judged there."""
     points: Float
     """[504,2+] reshaped mesh in pixels of the box."""
     width_px: float
     feather: float
 
-    def shrink(self, image: RGB8) -> Float:
+    def shrink(self, image: RGB8 | Mask01) -> Float:
         """An image of the box on the coarse canvas."""
         size = (self.coarse_shape[1], self.coarse_shape[0])
         return cv2.resize(image, size, interpolation=cv2.INTER_AREA).astype(np.float32)
@@ -73,11 +75,10 @@ class FaceLayout:
     def zones(self, atlas: SourceAtlas) -> CoarseZones:
         """The atlas's zones and the source's light on the coarse canvas."""
         fixed = zones(COARSE_DENSITY, self.feather)
-        masks = _look_up(np.dstack([fixed.inside, fixed.skin, fixed.core, fixed.brows]), self.atlas_map, COARSE_DENSITY)
-        more = _look_up(np.dstack([atlas.certain, fixed.eyes, fixed.lips]), self.atlas_map, COARSE_DENSITY)
-        light = _look_up(atlas.light, self.atlas_map, COARSE_DENSITY)
-        return CoarseZones(*(np.ascontiguousarray(masks[..., i]) for i in range(4)),
-                           *(np.ascontiguousarray(more[..., i]) for i in range(3)), light)  # fmt: skip
+        known = np.dstack([fixed.inside, fixed.middle, fixed.skin, fixed.core, atlas.certain, atlas.light])
+        return CoarseZones(*cv2.split(_look_up(known[..., :4], self.atlas_map, COARSE_DENSITY)),
+                           *cv2.split(_look_up(known[..., 4:5], self.atlas_map, COARSE_DENSITY)),
+                           _look_up(known[..., 5:], self.atlas_map, COARSE_DENSITY))  # fmt: skip
 
     def soften(self, mask: Mask01) -> Mask01:
         """Take the stairs off a coarse mask."""
@@ -103,12 +104,10 @@ class CoarseZones:
     """What the atlas knows of each coarse pixel."""
 
     inside: Mask01
+    middle: Mask01
     skin: Mask01
     core: Mask01
-    brows: Mask01
     certain: Mask01
-    eyes: Mask01
-    lips: Mask01
     light: Float
 
 
@@ -132,9 +131,11 @@ def lay_out(frame: Frame, face: Face, source_shape: Float, strength: float, feat
     seen = seen * seen * (3 - 2 * seen)
     covered = np.clip(_look_up(zone.inside, atlas_map, COARSE_DENSITY) * 3, 0, 1) * np.clip(seen * 3, 0, 1)
     covered = cv2.GaussianBlur(covered, (0, 0), 1.0) * (canvas.triangle >= 0)
+    depth = cv2.distanceTransform((canvas.triangle >= 0).astype(np.uint8) * (covered > 0.05), cv2.DIST_L2, 3)
+    heart = (depth > 0.13 * width * scale).astype(np.float32)
     return FaceLayout(
         box=box, coarse_width=width * scale, coarse_shape=shape, atlas_map=atlas_map,
-        target_map=np.ascontiguousarray(carried[..., 2:4]), seen=seen.astype(np.float32), covered=covered.astype(np.float32),
+        target_map=np.ascontiguousarray(carried[..., 2:4]), seen=seen.astype(np.float32), covered=covered.astype(np.float32), heart=heart,
         points=moved, width_px=width, feather=feather,
     )  # fmt: skip
 

@@ -53,7 +53,13 @@ def rasterise(points: Float, shape: tuple[int, int]) -> Canvas:
     grid = np.round((corners[:, :, :2] - 0.5) * (1 << _SUBPIXEL_BITS)).astype(np.int32)
     for index in order:
         cv2.fillConvexPoly(ids, grid[index], int(index), cv2.LINE_8, _SUBPIXEL_BITS)
+    ids = np.where(ids < 0, _dilate(ids), ids)  # slivers can leave pinholes between triangles
     return Canvas(ids, _barycentric(corners[:, :, :2]))
+
+
+def _dilate(ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Ids are below 2^15, so that OpenCV's 16-bit dilation holds them."""
+    return cv2.dilate(ids.astype(np.int16), np.ones((3, 3), np.uint8)).astype(np.int32)
 
 
 def _barycentric(corners: Float) -> Float:

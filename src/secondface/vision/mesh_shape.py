@@ -49,6 +49,7 @@ def reshape_features(target: Float, source: Float, strength: float) -> Float:
     inside and fades to nothing on the outline. Eyes and mouth move, and widen, as wholes, so that the expression stays.
     """
     moved = target[:MESH_POINTS].copy()
+    strength *= 1 - _smoothstep((abs(yaw_degrees(moved)) - 35) / 30)
     if strength <= 0:
         return moved
     laid = align_rigid(source[:MESH_POINTS], moved, _rigid_weights())
@@ -62,6 +63,27 @@ def reshape_features(target: Float, source: Float, strength: float) -> Float:
     step *= _turned_in(target)[:, None]
     moved[:, :2] += strength * step
     return moved
+
+
+def yaw_degrees(points: Float) -> float:
+    """How far the face is turned from the camera; positive towards the picture's right."""
+    mesh = points[:MESH_POINTS].astype(np.float64)
+    canonical = topology().points
+    a, b = canonical - canonical.mean(0), mesh - mesh.mean(0)
+    u, _, vt = np.linalg.svd(a.T @ b)
+    forward = (u @ vt)[2]  # where the canonical face's depth axis points in the picture
+    return float(np.degrees(np.arctan2(-forward[0], forward[2])))
+
+
+def symmetric(points: Float) -> Float:
+    """[468,3] averaged with its own mirror image: what one view of a turned head gets wrong is mostly lopsided."""
+    flipped = points[topology().mirror[:MESH_POINTS]] * np.array([-1, 1, 1], np.float32)
+    return ((points + align_rigid(flipped, points)) / 2).astype(np.float32)
+
+
+def _smoothstep(value: float) -> float:
+    ramp = min(max(value, 0.0), 1.0)
+    return ramp * ramp * (3 - 2 * ramp)
 
 
 @functools.cache

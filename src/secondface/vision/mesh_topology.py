@@ -89,7 +89,9 @@ class Zones:
     """Parts of the face as soft masks [h,w] on the atlas."""
 
     inside: Mask01
-    """1 well inside the outline, falling to 0 on it."""
+    """1 well inside the outline, falling to 0 on it; a wider fall at the forehead, which goes on under the hair."""
+    middle: Mask01
+    """The same with a much wider fall: where the target's own colours no longer bind."""
     skin: Mask01
     """Where plain skin is expected: no brow, eye, lip or nostril."""
     brows: Mask01
@@ -97,6 +99,8 @@ class Zones:
     lips: Mask01
     mouth: Mask01
     """Between the inner edges of the lips."""
+    beard: Mask01
+    """Below the nose, where hair thins out into skin."""
     core: Mask01
     """Cheeks, nose and the middle of the forehead: skin on nearly every face, beard, fringe or not."""
 
@@ -119,17 +123,24 @@ def zones(density: int, feather: float) -> Zones:
 
     oval = paint(OVAL, soften=0.001)
     depth = cv2.distanceTransform((oval > 0.5).astype(np.uint8), cv2.DIST_L2, 5) / density
-    ramp = np.clip(depth / feather, 0, 1)
+    height = np.arange(shape[0], dtype=np.float32)[:, None] / density
+    brow_line = float(topology().atlas[[66, 296], 1].mean())
+    nose_line = float(topology().atlas[2, 1])
+    forehead = np.clip((brow_line - height) / 0.15, 0, 1)
+    ramp = np.clip(depth / (feather * (1 + 1.5 * forehead)), 0, 1)
+    wide = np.clip(depth / 0.30, 0, 1)
     brows, eyes = paint(RIGHT_BROW, LEFT_BROW, grow=0.012), paint(RIGHT_EYE, LEFT_EYE, grow=0.018)
     lips, nostrils = paint(OUTER_LIPS, grow=0.008), paint(NOSTRILS, soften=0.012)
     features = np.maximum(np.maximum(brows, eyes), np.maximum(lips, nostrils))
     return Zones(
         inside=(ramp * ramp * (3 - 2 * ramp)).astype(np.float32),
+        middle=(wide * wide * (3 - 2 * wide)).astype(np.float32),
         skin=(oval * (1 - features)).astype(np.float32),
         brows=brows,
         eyes=paint(RIGHT_EYE, LEFT_EYE),
         lips=lips,
         mouth=paint(INNER_LIPS, soften=0.006),
+        beard=np.broadcast_to(np.clip((height - nose_line) / 0.06, 0, 1), shape).astype(np.float32),
         core=(paint(CORE) * (1 - features)).astype(np.float32),
     )
 

@@ -11,6 +11,10 @@ import numpy as np
 
 from secondface.frames import Float, Mask01
 
+_DARK_OFFSET = 8.0
+"""Added before colours are compared, so that noise in near-black pixels does not look like colour."""
+_OPPONENT_AXES = np.array([[1 / 3, 1 / 3, 1 / 3], [2 / 3, -1 / 3, -1 / 3], [-1 / 3, -1 / 3, 2 / 3]], np.float32)
+"""Lightness, redness and blueness of a log ratio."""
 _COARSE_STEP = 4
 """The field is smooth, so it is computed on every fourth pixel of the coarse canvas."""
 
@@ -32,21 +36,23 @@ def light_field(rgb: Float, skin: Mask01, reach_px: float) -> Float:
     return cv2.resize(field.astype(np.float32), (width, height), interpolation=cv2.INTER_CUBIC)
 
 
-def skin_likelihood(rgb: Float, where: Mask01, light: Float | None = None, tolerance: float = 1.0) -> Mask01:
-    """[h,w] 0..1: how much each pixel looks like the skin that fills `where`, in lightness and in colour.
+def skin_likelihood(rgb: Float, core: Mask01, light: Float | None = None) -> Mask01:
+    """[h,w] 0..1: how much each pixel looks like the skin that fills `core`, in lightness and in colour.
 
-    The model is the median and the robust spread of log colour ratios to `light` (or to the median colour).
+    The model is the median and the robust spread of log ratios to `light`, or to the median colour of the core.
     """
-    reference = light if light is not None else np.median(rgb[where > 0.5], axis=0)
-    ratio = np.log((rgb + 8) / (reference + 8))
-    lightness = ratio.mean(2)
-    colour = np.stack([ratio[..., 0] - lightness, ratio[..., 2] - lightness], -1)
-    inside = where > 0.5
-    if not inside.any():
+    inside = core > 0.5
+    if np.count_nonzero(inside) < 16:
         return np.ones(rgb.shape[:2], np.float32)
+    reference = light if light is not None else np.median(rgb[inside], axis=0).astype(np.float32)
+    ratio = cv2.log((rgb + _DARK_OFFSET) / (reference + _DARK_OFFSET))
+    axes = cv2.transform(ratio, _OPPONENT_AXES)
+    # Without a light field the slow change of light over the face is part of the spread.
+    floors = (0.18, 0.04, 0.055) if light is not None else (0.22, 0.05, 0.07)
     distance = np.zeros(rgb.shape[:2], np.float32)
-    for values, floor in ((lightness, 0.10), (colour[..., 0], 0.035), (colour[..., 1], 0.05)):
+    for axis, floor in enumerate(floors):
+        values = np.ascontiguousarray(axes[..., axis])
         middle = float(np.median(values[inside]))
         spread = max(floor, 1.4826 * float(np.median(np.abs(values[inside] - middle))))
-        distance += ((values - middle) / (spread * tolerance)) ** 2
-    return np.clip(2.0 - np.sqrt(distance) / 2.2, 0, 1).astype(np.float32)
+        distance += ((values - middle) / spread) ** 2
+    return np.clip(2.0 - cv2.sqrt(distance) / 2.2, 0, 1).astype(np.float32)

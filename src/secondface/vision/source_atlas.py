@@ -12,14 +12,20 @@ import cv2
 import numpy as np
 
 from secondface.frames import RGB8, Box, Face, Float, Mask01
+from secondface.vision.face_cover import covered_share
 from secondface.vision.mesh_render import facing, rasterise
+from secondface.vision.mesh_shape import symmetric
 from secondface.vision.mesh_topology import MESH_POINTS, atlas_shape, topology, with_skirt, zones
 from secondface.vision.skin_light import light_field, skin_likelihood
 
 COARSE_DENSITY = 128
 """Pixels per face width of the atlas's masks and light."""
-LIGHT_REACH = 0.10
+LIGHT_REACH = 0.17
 """Of a light field, in face widths; source and target must use the same."""
+_STRAY_REACH = 0.05
+"""Shading broader than this, in face widths, can be light from one side; finer is the face's own."""
+_KNEE = 0.5
+"""Highlights brighter than the skin around are bent towards 1 + this: they are the source's lamps, not its skin."""
 _DENSITIES = (192, 256, 384, 512, 768, 1024)
 
 
@@ -67,7 +73,7 @@ def build_atlas(pictures: Sequence[tuple[RGB8, Face]], enlarge: Callable[[RGB8],
     while density >> len(levels) >= 32:
         above = levels[-1]
         levels.append(cv2.resize(above, (above.shape[1] // 2, above.shape[0] // 2), interpolation=cv2.INTER_AREA))
-    return SourceAtlas(tuple(levels), density, light, certain, pictures[best][1].points[:MESH_POINTS].copy())
+    return SourceAtlas(tuple(levels), density, light, certain, symmetric(pictures[best][1].points[:MESH_POINTS]))
 
 
 def _unroll(rgb: RGB8, face: Face, density: int) -> _View:
@@ -103,9 +109,7 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float, Mask01]:
         core = zone.core * (small_trust > 0.15)
         plain = skin_likelihood(small, core)
         here_light = light_field(small, zone.skin * plain * (small_trust + 0.02), LIGHT_REACH * COARSE_DENSITY)
-        here_certain = np.maximum(skin_likelihood(small, core, here_light, 1.3), 1 - zone.skin) * np.clip(
-            small_trust * 4, 0, 1
-        )
+        here_certain = np.clip(small_trust * 4, 0, 1) * (1 - covered_share(small, zone, core, COARSE_DENSITY, zone.beard))
         full = (first.rgb.shape[1], first.rgb.shape[0])
         ratio = view.rgb / np.maximum(cv2.resize(here_light, full, interpolation=cv2.INTER_LINEAR), 4)
         if detail is None or trust is None or light is None or certain is None:
@@ -118,21 +122,31 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float, Mask01]:
         trust = np.maximum(trust, view.trust * 0.8)
         certain += coarse(take) * (here_certain - certain)
     assert detail is not None and light is not None and certain is not None
+    detail /= cv2.resize(_stray_light(coarse(detail), zone.skin * certain), (detail.shape[1], detail.shape[0]))[..., None]
+    detail = np.where(detail > 1, 1 + _KNEE * np.tanh((detail - 1) / _KNEE), detail)
     full_light = cv2.resize(light, (detail.shape[1], detail.shape[0]), interpolation=cv2.INTER_LINEAR)
     texture = np.clip(detail * full_light + 0.5, 0, 255).astype(np.uint8)
     return texture, light, certain.astype(np.float32)
 
 
-def _mirrored(view: _View, density: int) -> _View:
-    """The same view as if seen from the other side; never trusted as much as the real side."""
+def _stray_light(detail: Float, skin: Mask01) -> Mask01:
+    """[h,w] coarse: what of the detail's broad shading is lopsided. Faces are even, so that it is light from one side."""
+    lightness = np.log(np.maximum(detail.mean(2), 0.05))
+    sigma = _STRAY_REACH * COARSE_DENSITY
+    weight = cv2.GaussianBlur(skin, (0, 0), sigma) + 1e-3
+    broad = cv2.GaussianBlur(lightness * skin, (0, 0), sigma) / weight
+    return np.exp((broad - _flip(broad, COARSE_DENSITY)) / 2 * np.minimum(weight, _flip(weight, COARSE_DENSITY))).astype(np.float32)
+
+
+def _flip(image: Float, density: int) -> Float:
+    """An atlas image as its mirror image."""
     atlas, flipped = topology().atlas, topology().atlas[topology().mirror]
     middle = float((atlas[:, 0] + flipped[:, 0]).mean()) * density
-    width = view.rgb.shape[1]
-    shift = np.array([[-1, 0, middle - 1], [0, 1, 0]], np.float32)
+    matrix = np.array([[-1, 0, middle - 1], [0, 1, 0]], np.float32)
+    size = (image.shape[1], image.shape[0])
+    return cv2.warpAffine(image, matrix, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
 
-    def flip(image: Float) -> Float:
-        return cv2.warpAffine(
-            image, shift, (width, image.shape[0]), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
-        )
 
-    return _View(flip(view.rgb), flip(view.trust) * 0.75)
+def _mirrored(view: _View, density: int) -> _View:
+    """The same view as if seen from the other side; never trusted as much as the real side."""
+    return _View(_flip(view.rgb, density), _flip(view.trust, density) * 0.75)
