@@ -9,7 +9,13 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from secondface.errors import Cancelled, NoFaceInTarget
+from secondface.errors import (
+    Cancelled,
+    MappingUnresolved,
+    NoFaceInTarget,
+    ReferenceFaceNotFound,
+    TooManySources,
+)
 from secondface.frames import Float, Frame, FrameWork, Sessions, StreamInfo
 from secondface.observe import BusyClock
 from secondface.pipeline.device import RunSessions
@@ -165,6 +171,10 @@ def _check_faces(casting: Casting, context: StepContext, stream: StreamInfo) -> 
         if not casting.allow_no_face:
             raise NoFaceInTarget(f"Faces were looked for in {where}.", frames=tally.frames_looked_at)
         return (f"No face was found in {where}; the pixels are unchanged but for the marks.",)
-    if not casting.allow_no_face:
+    try:
         context.chooser.finish()
+    except (ReferenceFaceNotFound, MappingUnresolved, TooManySources) as lack:
+        if not casting.allow_no_face:
+            raise
+        return (str(lack),)
     return ()

@@ -46,10 +46,12 @@ def run_file(
     plan = request.plan()
     marks = metadata_marks(produce_id or uuid.uuid4().hex, content_producer)
     try:
-        _load(plan, conduct)
+        # Inputs first: a file that cannot be read is said at once, before models are loaded for it.
         phases.enter("fetch")
         with open_target(request) as target:
             casting = _read_casting(request, conduct)
+            phases.enter("load")
+            _load(plan, conduct)
             phases.enter("run")
             return _run(request, plan, casting, target, marks=marks, conduct=conduct, phases=phases)
     except KeyboardInterrupt as interrupt:
