@@ -100,7 +100,7 @@ class _Transcode:
         frame.time_base = Fraction(1, frame.sample_rate)
         frame.pts = round(self._next * frame.sample_rate)
         self._next += Fraction(frame.samples, frame.sample_rate)
-        return self.stream.encode(frame)
+        yield from self.stream.encode(frame)
 
 
 class SideStreams:
