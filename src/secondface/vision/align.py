@@ -6,6 +6,7 @@ and maps points in continuous pixel coordinates (pixel centres at +0.5), so scal
 
 from __future__ import annotations
 
+import math
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -90,7 +91,8 @@ def invert(transform: Transform) -> Transform:
 
 def scale_of(transform: Transform) -> float:
     """How many output pixels one input pixel becomes, along a side."""
-    return float(np.sqrt(abs(np.linalg.det(transform[:, :2]))))
+    (a, b), (c, d) = transform[:, :2].tolist()
+    return math.sqrt(abs(a * d - b * c))
 
 
 def resample(
@@ -104,7 +106,7 @@ def resample(
     """
     scale = scale_of(to_input)
     reduce = max(1, int(scale / 1.5))
-    samples = min(MAX_SAMPLES, max(1, int(np.ceil(scale / reduce - 0.05))))
+    samples = min(MAX_SAMPLES, max(1, int(np.ceil(scale / reduce - 0.3))))
     border = cv2.BORDER_REPLICATE if outside is None else cv2.BORDER_CONSTANT
     fill = (0.0 if outside is None else outside,) * 4
     if reduce > 1:

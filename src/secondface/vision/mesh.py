@@ -50,7 +50,7 @@ class FaceMesher:
         return face if face is not None and face.score >= self.min_score else None
 
     def _measure(self, frame: Frame, to_frame: Transform) -> Face | None:
-        if scale_of(to_frame) * SIDE < MIN_FACE_PX * CROP_SCALE or not np.isfinite(to_frame).all():
+        if not scale_of(to_frame) * SIDE >= MIN_FACE_PX * CROP_SCALE:  # also where points are not numbers
             return None
         crop = crop_level(frame, to_frame, SIDE)
         if crop is None:
