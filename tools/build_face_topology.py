@@ -14,9 +14,12 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from secondface.frames import ArrayFrame, Float
+from secondface.frames import RGB8, ArrayFrame, Box, Face, Float
 from secondface.models.sessions import OrtSessions
+from secondface.vision.face_cover import lightness_detail
 from secondface.vision.mesh_shape import align_rigid
+from secondface.vision.mesh_topology import OUTER_LIPS, atlas_shape, topology
+from secondface.vision.source_atlas import COARSE_DENSITY, build_atlas
 from secondface.vision.track import FaceTracker
 
 DESTINATION = Path(__file__).parent.parent / "src/secondface/vision/face_topology.json"
@@ -25,16 +28,29 @@ CYLINDER_RADIUS = 0.75
 """Of the unwrapping cylinder, in face widths: smaller gives the cheeks' sides more room in the atlas."""
 
 
-def frontal_meshes(folder: Path) -> list[Float]:
-    """The meshes of the synthetic frontal portraits in `folder`."""
-    sessions, meshes = OrtSessions(), list[Float]()
+def frontal_faces(folder: Path) -> list[tuple[RGB8, Face]]:
+    """The synthetic frontal portraits in `folder` with their faces."""
+    tracker, found = FaceTracker(OrtSessions()), list[tuple[RGB8, Face]]()
     for path in sorted(folder.glob("synth_*_front.jpg")):
         bgr = cv2.imread(str(path))
         if bgr is None:
             raise SystemExit(f"cannot read {path}")
-        faces = FaceTracker(sessions).still(ArrayFrame(np.ascontiguousarray(bgr[..., ::-1])))
-        meshes.append(faces[0].points[:MESH_POINTS])
-    return meshes
+        rgb = np.ascontiguousarray(bgr[..., ::-1])
+        found.append((rgb, tracker.still(ArrayFrame(rgb))[0]))
+    return found
+
+
+def lips_look(folder: Path) -> dict[str, object]:
+    """The mean lightness detail around closed, beardless lips, in hundredths, on an atlas of COARSE_DENSITY."""
+    looks = list[Float]()
+    for rgb, face in frontal_faces(folder):
+        texture, _ = build_atlas([(rgb, face)]).level_for(COARSE_DENSITY)
+        texture = cv2.resize(texture, atlas_shape(COARSE_DENSITY)[::-1], interpolation=cv2.INTER_AREA)
+        looks.append(lightness_detail(texture.astype(np.float32), COARSE_DENSITY))
+    mean = np.median(looks, 0)
+    box = Box.around(topology().atlas[list(OUTER_LIPS)] * COARSE_DENSITY, 8)
+    rows = np.round(mean[box.y0 : box.y1, box.x0 : box.x1] * 100).astype(int).tolist()
+    return {"density": COARSE_DENSITY, "x": box.x0, "y": box.y0, "rows": rows}
 
 
 def mean_shape(meshes: list[Float]) -> Float:
@@ -92,7 +108,8 @@ def triangulate(uv: Float) -> list[list[int]]:
 
 
 def main() -> None:
-    shape = mean_shape(frontal_meshes(Path(sys.argv[1])))
+    folder = Path(sys.argv[1])
+    shape = mean_shape([face.points[:MESH_POINTS] for _, face in frontal_faces(folder)])
     pairs = mirror_pairs(shape)
     flip = np.array([-1, 1, 1], np.float32)
     for _ in range(10):  # each turn brings the mirror plane closer to x = 0
@@ -105,6 +122,8 @@ def main() -> None:
         "atlas": np.round(uv, 5).tolist(),
         "triangles": triangulate(uv),
     }
+    DESTINATION.write_text(json.dumps(data, separators=(",", ":")) + "\n")
+    data["lips"] = lips_look(folder)  # needs the atlas that was just written
     DESTINATION.write_text(json.dumps(data, separators=(",", ":")) + "\n")
     print(f"{len(data['triangles'])} triangles, atlas {np.ptp(uv[:, 0]):.2f} x {np.ptp(uv[:, 1]):.2f}")
 

@@ -124,9 +124,8 @@ def _analyse(context: StepContext) -> Callable[[FrameBatch], Iterable[FrameWork]
 def _swap(parameters: FaceSwapParameters, context: StepContext) -> Change:
     defaults = SwapOptions()
     shape = defaults.shape if parameters.shape is None else parameters.shape
-    person = context.sessions.get("person_seg_256") if parameters.occlusion else None
     options = SwapOptions(shape=shape, occlusion=parameters.occlusion)
-    swapper = MeshSwapper(context.people.people, person, options)
+    swapper = MeshSwapper(context.people.people, options)
 
     def swap(work: FrameWork) -> None:
         # The nearest face is drawn last, as it hides the others.

@@ -33,13 +33,15 @@ class FaceZones(Protocol):
     def skin(self) -> Mask01: ...
 
 
-def covered_share(rgb: Float, zone: FaceZones, core: Mask01, face_width_px: float, rim: Mask01 | None = None) -> Mask01:
+def covered_share(
+    rgb: Float, zone: FaceZones, core: Mask01, face_width_px: float, plain: Mask01, rim: Mask01 | None = None
+) -> Mask01:
     """[h,w] 0..1: how much of each pixel is something in front of the face; `rim` says where its surroundings count too.
 
     `rgb` [h,w,3] 0..255; `core` weighs pixels that are surely skin: the light on it is what all others are held against,
-    so that a beard cannot pass as skin by being all there is on the chin.
+    so that a beard cannot pass as skin by being all there is on the chin. `plain` is a first `skin_likelihood`.
     """
-    light = light_field(rgb, core * skin_likelihood(rgb, core), _LIGHT_REACH * face_width_px)
+    light = light_field(rgb, core * plain, _LIGHT_REACH * face_width_px)
     strange = (1 - skin_likelihood(rgb, core, light)) * (zone.skin > 0.4)
     patches = _patches(strange > 0.5, zone.inside, face_width_px)
     reach = 2 * max(1, round(_NEIGHBOURHOOD * face_width_px)) + 1
@@ -58,3 +60,25 @@ def _patches(strange: np.ndarray[tuple[int, int], np.dtype[np.bool_]], inside: M
     kept = area > np.where(at_edge, _EDGE_SHARE, _LONE_SHARE) * width_px * width_px
     kept[0] = False
     return kept[label].astype(np.uint8)
+
+
+def lips_agreement(rgb: Float, look: Float, lips: Mask01, seen: Mask01, face_width_px: float) -> float:
+    """Correlation, -1..1, of what is where the lips should be with the look of lips; fingers look different.
+
+    `look` [h,w] is the expected lightness detail; `lips` weighs the pixels around the lower lip. Lips that are mostly
+    turned away (`seen`) are taken to be there.
+    """
+    if float((lips * seen).sum()) < max(12.0, 0.6 * float(lips.sum())):
+        return 1.0
+    here = lightness_detail(rgb, face_width_px)
+    total = lips.sum()
+    a, b = here - (here * lips).sum() / total, look - (look * lips).sum() / total
+    scale = float(np.sqrt((a * a * lips).sum() * (b * b * lips).sum()))
+    return float((a * b * lips).sum()) / scale if scale > 1e-6 else 1.0
+
+
+def lightness_detail(rgb: Float, face_width_px: float) -> Float:
+    """[h,w] log lightness without its broad changes."""
+    lightness = cv2.log(cv2.transform(rgb, np.array([[0.299, 0.587, 0.114]], np.float32)) + 8)
+    fine = cv2.GaussianBlur(lightness, (0, 0), 0.008 * face_width_px)
+    return fine - cv2.GaussianBlur(fine, (0, 0), 0.06 * face_width_px)

@@ -5,6 +5,7 @@ Masks and light live on a coarse canvas (`coarse_width` pixels per face); colour
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import cv2
@@ -13,7 +14,7 @@ import numpy as np
 from secondface.frames import RGB8, Box, Face, Float, Frame, Mask01
 from secondface.vision.mesh_render import facing, rasterise
 from secondface.vision.mesh_shape import reshape_features
-from secondface.vision.mesh_topology import INNER_LIPS, LEFT_EYE, RIGHT_EYE, Zones, topology, with_skirt, zones
+from secondface.vision.mesh_topology import INNER_LIPS, LEFT_EYE, RIGHT_EYE, lips_look, topology, with_skirt, zones
 from secondface.vision.source_atlas import COARSE_DENSITY, SourceAtlas
 
 _SMALLEST_FACE_PX = 12
@@ -57,15 +58,19 @@ class FaceLayout:
         place = np.ascontiguousarray(self.target_map * scale - 0.5)
         return cv2.remap(small, place, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
 
-    def bend(self, image: RGB8) -> Float:
-        """The target with its features moved to their new places."""
-        place = self.enlarge(self.target_map) - np.float32(0.5)
-        return cv2.remap(image, place, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE).astype(np.float32)
+    def maps(self) -> tuple[Float, Float]:
+        """Atlas and target coordinates at the resolution of the box."""
+        both = self.enlarge(np.dstack([self.atlas_map, self.target_map]))
+        return np.ascontiguousarray(both[..., :2]), both[..., 2:] - np.float32(0.5)
 
-    def sample(self, atlas: SourceAtlas) -> RGB8:
+    def bend(self, image: RGB8, maps: tuple[Float, Float]) -> RGB8:
+        """The target with its features moved to their new places."""
+        return cv2.remap(image, maps[1], None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+
+    def sample(self, atlas: SourceAtlas, maps: tuple[Float, Float]) -> RGB8:
         """The source's texture on the reshaped target."""
         texture, density = atlas.level_for(self.width_px)
-        place = self.enlarge(self.atlas_map) * np.float32(density) - np.float32(0.5)
+        place = maps[0] * np.float32(density) - np.float32(0.5)
         return cv2.remap(texture, place, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
 
     def sample_small(self, atlas: SourceAtlas) -> Float:
@@ -74,11 +79,10 @@ class FaceLayout:
 
     def zones(self, atlas: SourceAtlas) -> CoarseZones:
         """The atlas's zones and the source's light on the coarse canvas."""
-        fixed = zones(COARSE_DENSITY, self.feather)
-        known = np.dstack([fixed.inside, fixed.middle, fixed.skin, fixed.core, atlas.certain, atlas.light])
-        return CoarseZones(*cv2.split(_look_up(known[..., :4], self.atlas_map, COARSE_DENSITY)),
-                           *cv2.split(_look_up(known[..., 4:5], self.atlas_map, COARSE_DENSITY)),
-                           _look_up(known[..., 5:], self.atlas_map, COARSE_DENSITY))  # fmt: skip
+        fixed = [_look_up(part, self.atlas_map, COARSE_DENSITY) for part in _zone_stack(self.feather)]
+        own = _look_up(atlas.coarse, self.atlas_map, COARSE_DENSITY)
+        first, second = cv2.split(fixed[0]), cv2.split(fixed[1])
+        return CoarseZones(*first, *second, certain=own[..., 3], light=np.ascontiguousarray(own[..., :3]))
 
     def soften(self, mask: Mask01) -> Mask01:
         """Take the stairs off a coarse mask."""
@@ -92,12 +96,6 @@ class FaceLayout:
             cv2.fillPoly(mask, [polygon], 255, cv2.LINE_AA, 4)
         return (cv2.GaussianBlur(mask, (0, 0), max(0.5, 0.004 * self.width_px)) / np.float32(255)).astype(np.float32)
 
-    def paste(self, target: RGB8, changed: Float) -> RGB8:
-        """`changed` where the face is, the target's own bytes where it is not."""
-        where = self.enlarge(self.covered)
-        mixed = target + where[..., None] * (changed - target)
-        return np.clip(mixed + 0.5, 0, 255).astype(np.uint8)
-
 
 @dataclass(frozen=True)
 class CoarseZones:
@@ -107,8 +105,19 @@ class CoarseZones:
     middle: Mask01
     skin: Mask01
     core: Mask01
+    beard: Mask01
+    lips: Mask01
+    lips_look: Float
     certain: Mask01
     light: Float
+
+
+@functools.lru_cache(maxsize=4)
+def _zone_stack(feather: float) -> tuple[Float, Float]:
+    """The fixed zones side by side, so that two look-ups fetch them all."""
+    zone = zones(COARSE_DENSITY, feather)
+    first = cv2.merge([zone.inside, zone.middle, zone.skin, zone.core])
+    return first, cv2.merge([zone.beard, zone.lower_lip, lips_look(COARSE_DENSITY)])
 
 
 def lay_out(frame: Frame, face: Face, source_shape: Float, strength: float, feather: float) -> FaceLayout | None:

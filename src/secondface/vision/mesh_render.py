@@ -5,6 +5,8 @@ Works on a coarse canvas that the caller scales up: inside a triangle the maps a
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import cv2
@@ -35,10 +37,6 @@ class Canvas:
         y = np.arange(height, dtype=np.float32)[:, None, None] + 0.5
         per_pixel = table[self.triangle]
         return per_pixel[:, :, 0] * x + per_pixel[:, :, 1] * y + per_pixel[:, :, 2]
-
-    def look_up(self, per_triangle: Float) -> Float:
-        """[n] one value per triangle -> [h,w]; 0 where no triangle is."""
-        return np.append(per_triangle, np.float32(0)).astype(np.float32)[self.triangle]
 
 
 def rasterise(points: Float, shape: tuple[int, int]) -> Canvas:
@@ -79,18 +77,29 @@ def _cross(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> npt.NDArra
 
 def facing(points: Float) -> Float:
     """[504,3] -> [504] cosine between each vertex's normal and the view; negative where the face turns away."""
+    corners, winding, sums = _corners_by_vertex()
+    a, b, c = (points[corners[:, i]] for i in range(3))
+    at_vertex = sums(np.cross(b - a, c - a) * winding)
+    length = np.linalg.norm(at_vertex, axis=1)
+    return np.divide(at_vertex[:, 2], length, out=np.zeros(len(points), np.float32), where=length > 0)
+
+
+@functools.cache
+def _corners_by_vertex() -> tuple[npt.NDArray[np.int32], Float, Callable[[Float], Float]]:
+    """The face's own triangles, the sign that turns each normal outwards, and how to sum per-triangle values at vertices."""
     triangles = topology().triangles
     inner = triangles[(triangles < MESH_POINTS).all(1)]
-    a, b, c = (points[inner[:, i]].astype(np.float64) for i in range(3))
-    normal = np.cross(b - a, c - a)
+    flat = topology().atlas.astype(np.float64)
     # Triangles come in either winding: the canonical face says which side is out.
-    flat = topology().atlas
-    winding = np.sign(_cross((flat[inner[:, 1]] - flat[inner[:, 0]]).astype(np.float64),
-                             (flat[inner[:, 2]] - flat[inner[:, 0]]).astype(np.float64)))  # fmt: skip
-    normal *= winding[:, None]
-    at_vertex = np.zeros((len(points), 3))
-    for corner in range(3):
-        np.add.at(at_vertex, inner[:, corner], normal)
-    length = np.linalg.norm(at_vertex, axis=1)
-    cosine = np.divide(at_vertex[:, 2], length, out=np.zeros(len(points)), where=length > 0)
-    return cosine.astype(np.float32)
+    winding = np.sign(_cross(flat[inner[:, 1]] - flat[inner[:, 0]], flat[inner[:, 2]] - flat[inner[:, 0]]))
+    vertices = np.unique(inner)
+    order = np.argsort(inner.ravel(), kind="stable")
+    starts = np.searchsorted(inner.ravel()[order], vertices)
+
+    def sums(values: Float) -> Float:
+        # reduceat, as a matrix product would wake every thread of the linear algebra library for a few thousand sums
+        at_vertex = np.zeros((len(flat), values.shape[1]), np.float32)
+        at_vertex[vertices] = np.add.reduceat(values[order // 3], starts)
+        return at_vertex
+
+    return inner, winding[:, None].astype(np.float32), sums

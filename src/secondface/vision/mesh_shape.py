@@ -128,15 +128,21 @@ def _move_as_one(here: Float, there: Float) -> Float:
 
 def _smooth(step: Float, held: npt.NDArray[np.intp]) -> Float:
     """Average each point's step with its neighbours', but for the held ones, so that no triangle folds over."""
-    triangles = topology().triangles
-    inner = triangles[(triangles < MESH_POINTS).all(1)]
-    edges = np.concatenate([inner[:, [0, 1]], inner[:, [1, 2]], inner[:, [2, 0]]])
-    edges = np.concatenate([edges, edges[:, ::-1]])
-    count = np.bincount(edges[:, 0], minlength=len(step))[:, None]
+    towards, starts, count = _neighbours()
     fixed = step[held]
     for _ in range(3):
-        around = np.zeros_like(step)
-        np.add.at(around, edges[:, 0], step[edges[:, 1]])
-        step = 0.5 * step + 0.5 * around / np.maximum(count, 1)
+        step = 0.5 * step + 0.5 * np.add.reduceat(step[towards], starts) / count
         step[held] = fixed
     return step.astype(np.float32)
+
+
+@functools.cache
+def _neighbours() -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Float]:
+    """The neighbours of all mesh points one after the other, where each point's begin, and how many they are [468,1]."""
+    triangles = topology().triangles
+    inner = triangles[(triangles < MESH_POINTS).all(1)]
+    linked = np.zeros((MESH_POINTS, MESH_POINTS), bool)
+    for a, b in ((0, 1), (1, 2), (2, 0)):
+        linked[inner[:, a], inner[:, b]] = linked[inner[:, b], inner[:, a]] = True
+    point, towards = np.nonzero(linked)
+    return towards, np.searchsorted(point, np.arange(MESH_POINTS)), linked.sum(1, keepdims=True).astype(np.float32)

@@ -31,6 +31,7 @@ LEFT_EYE = (263, 249, 390, 373, 374, 380, 381, 382, 362, 398, 384, 385, 386, 387
 RIGHT_BROW = (70, 63, 105, 66, 107, 55, 65, 52, 53, 46)
 LEFT_BROW = (300, 293, 334, 296, 336, 285, 295, 282, 283, 276)
 OUTER_LIPS = (61, 146, 91, 181, 84, 17, 314, 405, 321, 375, 291, 409, 270, 269, 267, 0, 37, 39, 40, 185)
+LOWER_LIP = (61, 146, 91, 181, 84, 17, 314, 405, 321, 375, 291, 308, 324, 318, 402, 317, 14, 87, 178, 88, 95, 78)
 INNER_LIPS = (78, 95, 88, 178, 87, 14, 317, 402, 318, 324, 308, 415, 310, 311, 312, 13, 82, 81, 80, 191)
 CORE = (107, 9, 336, 299, 333, 298, 372, 345, 352, 411, 427, 423, 327, 2, 98, 203, 207, 187, 123, 116, 143, 68, 104, 69)
 NOSTRILS = (64, 98, 97, 2, 326, 327, 294, 278, 344, 440, 275, 4, 45, 220, 115, 48)
@@ -94,11 +95,8 @@ class Zones:
     """The same with a much wider fall: where the target's own colours no longer bind."""
     skin: Mask01
     """Where plain skin is expected: no brow, eye, lip or nostril."""
-    brows: Mask01
-    eyes: Mask01
-    lips: Mask01
-    mouth: Mask01
-    """Between the inner edges of the lips."""
+    lower_lip: Mask01
+    """The lower lip and what is around it."""
     beard: Mask01
     """Below the nose, where hair thins out into skin."""
     core: Mask01
@@ -136,13 +134,20 @@ def zones(density: int, feather: float) -> Zones:
         inside=(ramp * ramp * (3 - 2 * ramp)).astype(np.float32),
         middle=(wide * wide * (3 - 2 * wide)).astype(np.float32),
         skin=(oval * (1 - features)).astype(np.float32),
-        brows=brows,
-        eyes=paint(RIGHT_EYE, LEFT_EYE),
-        lips=lips,
-        mouth=paint(INNER_LIPS, soften=0.006),
+        lower_lip=paint(LOWER_LIP, grow=0.025),
         beard=np.broadcast_to(np.clip((height - nose_line) / 0.06, 0, 1), shape).astype(np.float32),
         core=(paint(CORE) * (1 - features)).astype(np.float32),
     )
+
+
+@functools.cache
+def lips_look(density: int) -> Float:
+    """[h,w] on the atlas: the mean lightness detail of closed lips and chin, 0 elsewhere."""
+    data: dict[str, Any] = json.loads(files("secondface.vision").joinpath("face_topology.json").read_text())["lips"]
+    rows = np.array(data["rows"], np.float32) / 100
+    look = np.zeros(atlas_shape(int(data["density"])), np.float32)
+    look[data["y"] : data["y"] + rows.shape[0], data["x"] : data["x"] + rows.shape[1]] = rows
+    return cv2.resize(look, atlas_shape(density)[::-1], interpolation=cv2.INTER_LINEAR)
 
 
 def atlas_shape(density: int) -> tuple[int, int]:

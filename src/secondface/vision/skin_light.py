@@ -26,14 +26,14 @@ def light_field(rgb: Float, skin: Mask01, reach_px: float) -> Float:
     """
     height, width = skin.shape
     small = (max(2, width // _COARSE_STEP), max(2, height // _COARSE_STEP))
-    stacked = np.dstack([rgb * skin[..., None], skin])
-    stacked = cv2.resize(stacked, small, interpolation=cv2.INTER_AREA)
-    field = np.zeros_like(stacked)
-    for widen, say in ((1.0, 1.0), (2.5, 1e-3), (6.0, 1e-6)):
-        # A wider neighbourhood only decides where the narrower one saw too little skin.
-        field += say * cv2.GaussianBlur(stacked, (0, 0), reach_px * widen / _COARSE_STEP)
+    stacked = cv2.resize(cv2.merge([*cv2.split(rgb * skin[..., None]), skin]), small, interpolation=cv2.INTER_AREA)
+    reach = reach_px / _COARSE_STEP
+    # A wider neighbourhood, and in the end all skin there is, only decides where a narrower one saw too little.
+    field = cv2.GaussianBlur(stacked, (0, 0), reach)
+    field += np.float32(1e-3) * cv2.GaussianBlur(stacked, (0, 0), 2.5 * reach)
+    field += np.float32(1e-6) * stacked.mean((0, 1), keepdims=True)
     field = field[..., :3] / np.maximum(field[..., 3:], 1e-12)
-    return cv2.resize(field.astype(np.float32), (width, height), interpolation=cv2.INTER_CUBIC)
+    return cv2.resize(field, (width, height), interpolation=cv2.INTER_CUBIC)
 
 
 def skin_likelihood(rgb: Float, core: Mask01, light: Float | None = None) -> Mask01:

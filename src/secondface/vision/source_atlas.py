@@ -22,6 +22,8 @@ COARSE_DENSITY = 128
 """Pixels per face width of the atlas's masks and light."""
 LIGHT_REACH = 0.17
 """Of a light field, in face widths; source and target must use the same."""
+_SMALL_FACE_PX = 320
+"""A source face narrower than this is enlarged, once, by super-resolution."""
 _STRAY_REACH = 0.05
 """Shading broader than this, in face widths, can be light from one side; finer is the face's own."""
 _KNEE = 0.5
@@ -37,10 +39,9 @@ class SourceAtlas:
     """The texture, finest first; each level is half as dense."""
     density: int
     """Pixels per face width of the finest level."""
-    light: Float
-    """[h,w,3] the light field of the texture, at COARSE_DENSITY."""
-    certain: Mask01
-    """[h,w] where the texture really shows this person's face: not hair, hand, glasses or a guess; at COARSE_DENSITY."""
+    coarse: Float
+    """[h,w,4] at COARSE_DENSITY: the light field of the texture, and where the texture really shows this person's face (1),
+    not hair, hand, glasses or a guess (0)."""
     shape: Float
     """[468,3] the mesh of the picture that shows the face best."""
 
@@ -63,17 +64,27 @@ class _View:
 
 def build_atlas(pictures: Sequence[tuple[RGB8, Face]], enlarge: Callable[[RGB8], RGB8] | None = None) -> SourceAtlas:
     """Combine pictures (and their faces) of one person. The squarest and finest view wins at each texel."""
+    if enlarge is not None:
+        pictures = [_enlarged(rgb, face, enlarge) if face.size_px < _SMALL_FACE_PX else (rgb, face) for rgb, face in pictures]
     widest = max(face.size_px for _, face in pictures)
     density = next((d for d in _DENSITIES if d >= widest * 1.05), _DENSITIES[-1])
     views = [_unroll(rgb, face, density) for rgb, face in pictures]
     best = int(np.argmax([view.trust.sum() for view in views]))
     views.insert(0, views.pop(best))
-    texture, light, certain = _merge(views, density)
+    texture, coarse = _merge(views, density)
     levels = [texture]
     while density >> len(levels) >= 32:
         above = levels[-1]
         levels.append(cv2.resize(above, (above.shape[1] // 2, above.shape[0] // 2), interpolation=cv2.INTER_AREA))
-    return SourceAtlas(tuple(levels), density, light, certain, symmetric(pictures[best][1].points[:MESH_POINTS]))
+    return SourceAtlas(tuple(levels), density, coarse, symmetric(pictures[best][1].points[:MESH_POINTS]))
+
+
+def _enlarged(rgb: RGB8, face: Face, enlarge: Callable[[RGB8], RGB8]) -> tuple[RGB8, Face]:
+    """The face's surroundings at twice the size."""
+    box = Box.around(face.points, 0.3 * face.size_px).clip(rgb.shape[1], rgb.shape[0])
+    larger = enlarge(np.ascontiguousarray(rgb[box.y0 : box.y1, box.x0 : box.x1]))
+    points = (face.points - np.array([box.x0, box.y0, 0], np.float32)) * 2
+    return larger, Face(points.astype(np.float32), face.score, face.track_id, face.identity, face.source)
 
 
 def _unroll(rgb: RGB8, face: Face, density: int) -> _View:
@@ -93,7 +104,7 @@ def _unroll(rgb: RGB8, face: Face, density: int) -> _View:
     return _View(seen.astype(np.float32), (ramp * ramp * min(1.0, face.size_px / density)).astype(np.float32))
 
 
-def _merge(views: list[_View], density: int) -> tuple[RGB8, Float, Mask01]:
+def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
     """Add to the best view what other views, and then the other half of the face, know better."""
     shape = atlas_shape(COARSE_DENSITY)
     zone = zones(COARSE_DENSITY, 0.1)
@@ -109,7 +120,7 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float, Mask01]:
         core = zone.core * (small_trust > 0.15)
         plain = skin_likelihood(small, core)
         here_light = light_field(small, zone.skin * plain * (small_trust + 0.02), LIGHT_REACH * COARSE_DENSITY)
-        here_certain = np.clip(small_trust * 4, 0, 1) * (1 - covered_share(small, zone, core, COARSE_DENSITY, zone.beard))
+        here_certain = np.clip(small_trust * 4, 0, 1) * (1 - covered_share(small, zone, core, COARSE_DENSITY, plain, zone.beard))
         full = (first.rgb.shape[1], first.rgb.shape[0])
         ratio = view.rgb / np.maximum(cv2.resize(here_light, full, interpolation=cv2.INTER_LINEAR), 4)
         if detail is None or trust is None or light is None or certain is None:
@@ -126,7 +137,7 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float, Mask01]:
     detail = np.where(detail > 1, 1 + _KNEE * np.tanh((detail - 1) / _KNEE), detail)
     full_light = cv2.resize(light, (detail.shape[1], detail.shape[0]), interpolation=cv2.INTER_LINEAR)
     texture = np.clip(detail * full_light + 0.5, 0, 255).astype(np.uint8)
-    return texture, light, certain.astype(np.float32)
+    return texture, np.dstack([light, certain]).astype(np.float32)
 
 
 def _stray_light(detail: Float, skin: Mask01) -> Mask01:
