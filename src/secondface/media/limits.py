@@ -15,7 +15,7 @@ from secondface.errors import MediaCorrupt, MediaTooLarge
 class Limits:
     """Largest picture and video, in pixels and seconds; None means no limit."""
 
-    still_pixels: int = 100_000_000
+    still_pixels: int = 89_000_000
     video_pixels: int = 8192 * 4352
     longest_side: int = 32_767
     duration_s: Fraction | None = None
