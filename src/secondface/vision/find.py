@@ -19,6 +19,7 @@ BIRTH_SCORE = 0.8
 """A cat's face reaches 0.5 for the mesh network, a man's full profile 0.96; foliage may reach 1."""
 BIRTH_DISAGREEMENT, KEPT_DISAGREEMENT = 0.12, 0.16
 STILL_TILE = 480
+UPRIGHT_BONUS = 0.05
 LEAST_VISIBLE = 0.3
 """Share of the mesh inside the frame; of a face that has left further, too little is seen to lay a mesh on it."""
 REJECTED_FOR = 40
@@ -33,9 +34,12 @@ class FaceFinder:
         self.mesher = FaceMesher(sessions)
 
     def still(self, frame: Frame, most: int) -> list[Face]:
-        """All faces of a picture, largest first, at most `most`; a picture lying on its side is looked at turned."""
-        found = self.detector.detect_frame(frame, tiled=True, tile_side=STILL_TILE)
-        faces = self.accept_all(frame, found, []) or self.accept_all(frame, self.detector.detect_turned(frame), [])
+        """All faces of a picture, largest first, at most `most`; heads that lie or hang are found too."""
+        upright = [(d.score, d) for d in self.detector.detect_frame(frame, tiled=True, tile_side=STILL_TILE)]
+        turned = [(d.score - UPRIGHT_BONUS, d) for d in self.detector.detect_turned(frame)]
+        # Best first: a head that hangs also looks like an upright one, but less so.
+        found = [d for _, d in sorted(upright + turned, key=lambda pair: -pair[0])]
+        faces = self.accept_all(frame, found, [])
         return sorted(faces, key=lambda f: -f.size_px)[:most]
 
     def accept_all(self, frame: Frame, found: Iterable[Detection], taken: Sequence[Float]) -> list[Face]:

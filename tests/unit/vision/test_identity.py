@@ -20,7 +20,7 @@ class Chips:
     def __init__(self) -> None:
         self.batch = np.zeros(0)
 
-    def get(self, _name: str) -> Chips:
+    def get(self, name: str) -> Chips:
         return self
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -24,7 +24,7 @@ class Scripted:
         self.outputs = outputs
         self.seen: list[np.ndarray] = []
 
-    def get(self, _name: str) -> Scripted:
+    def get(self, name: str) -> Scripted:
         return self
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
