@@ -88,13 +88,13 @@ class FaceLayout:
         """Take the stairs off a coarse mask."""
         return cv2.GaussianBlur(mask, (0, 0), 0.3 + 0.006 * self.coarse_width)
 
-    def openings(self) -> Mask01:
-        """[h,w] of the box: eyeballs and the inside of the mouth, which stay the target's."""
+    def openings(self, blur_px: float = 0.0) -> Mask01:
+        """[h,w] of the box: eyeballs and the inside of the mouth, which stay the target's; as soft as it is blurred."""
         mask = np.zeros((self.box.height, self.box.width), np.uint8)
         for ring in (RIGHT_EYE, LEFT_EYE, INNER_LIPS):
             polygon = np.round((self.points[list(ring), :2] - 0.5) * 16).astype(np.int32)
             cv2.fillPoly(mask, [polygon], 255, cv2.LINE_AA, 4)
-        return (cv2.GaussianBlur(mask, (0, 0), max(0.5, 0.004 * self.width_px)) / np.float32(255)).astype(np.float32)
+        return (cv2.GaussianBlur(mask, (0, 0), max(0.5, 0.004 * self.width_px, blur_px)) / np.float32(255)).astype(np.float32)
 
 
 @dataclass(frozen=True)

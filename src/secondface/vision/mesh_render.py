@@ -17,6 +17,8 @@ from secondface.frames import Float
 from secondface.vision.mesh_topology import MESH_POINTS, topology
 
 _SUBPIXEL_BITS = 4
+_THINNEST_PX = 0.25
+"""Triangles less high than this on the canvas are not drawn."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,18 @@ def rasterise(points: Float, shape: tuple[int, int]) -> Canvas:
     ids = np.full(shape, -1, np.int32)
     # fillConvexPoly takes the centre of the first pixel as 0; ours is at 0.5.
     grid = np.round((corners[:, :, :2] - 0.5) * (1 << _SUBPIXEL_BITS)).astype(np.int32)
-    for index in order:
+    for index in order[_solid(corners[:, :, :2])[order]]:
         cv2.fillConvexPoly(ids, grid[index], int(index), cv2.LINE_8, _SUBPIXEL_BITS)
-    ids = np.where(ids < 0, _dilate(ids), ids)  # slivers can leave pinholes between triangles
+    ids = np.where(ids < 0, _dilate(ids), ids)  # undrawn slivers leave pinholes between triangles
     return Canvas(ids, _barycentric(corners[:, :, :2]))
+
+
+def _solid(corners: Float) -> npt.NDArray[np.bool_]:
+    """[n] False for slivers: a pixel drawn beside one would get weights far outside 0..1."""
+    sides = corners - np.roll(corners, 1, 1)
+    longest = np.sqrt((sides**2).sum(2)).max(1)
+    area = np.abs(_cross(sides[:, 0].astype(np.float64), sides[:, 1].astype(np.float64)))
+    return area > _THINNEST_PX * longest
 
 
 def _dilate(ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

@@ -80,7 +80,7 @@ class MeshSwapper:
         if memory is None or memory.scene != scene:
             memory = self._memory[face.track_id] = _Memory(scene)
         target = frame.read(layout.box)
-        openings = layout.openings()
+        openings = layout.openings(memory.texture.blur_px if memory.texture else 0.0)
         relit = relight(layout, layout.shrink(target), layout.shrink(openings), atlas, self._options.occlusion, memory.lips)
         memory.lips = _ease(memory.lips, relit.lips_seen, 0.3)
         memory.colour = _ease(memory.colour, relit.colour, 0.2)
@@ -101,18 +101,23 @@ class MeshSwapper:
         if memory.colour is not None and memory.colour < 0.9:
             new = _mute(new, layout.enlarge(relit.light) + np.float32(DARK_OFFSET), memory.colour)
         if self._options.match_texture:
-            new = self._match_texture(new, under, alpha, layout.enlarge(relit.skin) * alpha, memory)
+            skin = layout.enlarge(relit.skin) * alpha
+            if memory.texture is None or memory.frames % _MEASURE_EVERY == 0:
+                wanted = measure(luma(new), luma(under), alpha, skin)
+                fresh, memory.texture = memory.texture is None, wanted if memory.texture is None else memory.texture.toward(wanted, 0.4)
+                if fresh and wanted.blur_px > 0:
+                    alpha = layout.enlarge(relit.alpha) * (1 - layout.openings(wanted.blur_px))
+            new = _retexture(new, under, skin, memory.texture)
         mixed = cv2.blendLinear(new, under, alpha, 1 - alpha)
         return cv2.add(mixed, (-DARK_OFFSET,) * 4, dtype=cv2.CV_8U)
 
-    def _match_texture(self, new: Float, under: Float, alpha: Mask01, skin: Mask01, memory: _Memory) -> Float:
-        if memory.texture is None or memory.frames % _MEASURE_EVERY == 0:
-            wanted = measure(luma(new), luma(under), alpha, skin)
-            memory.texture = wanted if memory.texture is None else memory.texture.toward(wanted, 0.4)
-        new = equalise(new, memory.texture.bands)
-        if memory.texture.grain > 0.1:
-            new = new + grain_of(under) * (skin * np.float32(memory.texture.grain))[..., None]
-        return new
+
+def _retexture(new: Float, under: Float, skin: Mask01, texture: TextureGains) -> Float:
+    """As sharp and as grainy as what is under it."""
+    new = equalise(new, texture.bands)
+    if texture.grain > 0.1:
+        new = new + grain_of(under) * (skin * np.float32(texture.grain))[..., None]
+    return new
 
 
 def _lifted(image: RGB8) -> Float:

@@ -64,6 +64,7 @@ def relight(
     shown = alpha * (1 - openings)
     sampled = layout.sample_small(atlas) + np.float32(DARK_OFFSET)
     gain = (light + np.float32(DARK_OFFSET)) / np.maximum(zone.light + np.float32(DARK_OFFSET), 1)
+    np.clip(gain, 0.05, 12, out=gain)
     lifted = bent + np.float32(DARK_OFFSET)
     gain *= _rim_factor(lifted, sampled * gain, skin * layout.seen * zone.certain, zone, layout.coarse_width)
     gain *= _tone_factor(small, bent, sampled * gain, shown, layout.heart)

@@ -18,6 +18,9 @@ _SMALLEST_BAND_PX = 24
 _MOST_BOOST = 1.12
 """Source detail is hardly ever turned up: that would be its noise and its compression."""
 
+_BLURRED = 0.6
+"""A band gain below this means that the target is blurred at that scale."""
+
 
 @dataclass(frozen=True)
 class TextureGains:
@@ -25,6 +28,12 @@ class TextureGains:
 
     bands: tuple[float, ...]
     grain: float
+
+    @property
+    def blur_px(self) -> float:
+        """Roughly how far the target's blur reaches; 0 where it is sharp."""
+        blurred = sum(1 for gain in self.bands if gain < _BLURRED)
+        return 0.0 if blurred == 0 else 0.7 * 2.0**blurred
 
     def toward(self, other: TextureGains, rate: float) -> TextureGains:
         """A step of `rate` (0..1) from these gains to the other ones; a change of the band count takes them whole."""
@@ -44,21 +53,24 @@ def measure(new: Float, target: Float, where: Mask01, skin: Mask01) -> TextureGa
 
     `where` weighs the pixels that will be replaced; `skin` the plain skin among them, where grain shows.
     """
+    edges = where - np.float32(0.9) * skin  # grain on plain skin would hide how soft the edges are
     depth = max(1, int(np.log2(max(2, min(new.shape) / _SMALLEST_BAND_PX))))
     gains = list[float]()
     grain = 0.0
     for level in range(depth):
         smaller_new, smaller_target = cv2.pyrDown(new), cv2.pyrDown(target)
         band_new, band_target = _band(new, smaller_new), _band(target, smaller_target)
-        spread_new, spread_target = _spread(band_new, where), _spread(band_target, where)
+        spread_new, spread_target = _spread(band_new, edges), _spread(band_target, edges)
         gain = (spread_target + 0.15) / (spread_new + 0.15)
         if level == 0:
             noise_new, noise_target = _spread(band_new, skin), _spread(band_target, skin)
             left = noise_target**2 - (noise_new * min(gain, 1.0)) ** 2
             grain = float(np.sqrt(max(0.0, left)) / max(noise_target, 1e-3)) if noise_target > 0.4 else 0.0
-        gains.append(float(np.clip(gain, 0.03, _MOST_BOOST)))
+        if gain < _BLURRED:  # the target is out of focus or moves: its bands hold more noise than edges
+            gain *= gain / _BLURRED
+        gains.append(float(np.clip(gain, 0.02, _MOST_BOOST)))
         new, target = smaller_new, smaller_target
-        where, skin = cv2.pyrDown(where), cv2.pyrDown(skin)
+        edges, skin = cv2.pyrDown(edges), cv2.pyrDown(skin)
     return TextureGains(tuple(gains), grain)
 
 
