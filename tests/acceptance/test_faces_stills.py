@@ -59,7 +59,6 @@ def test_a_portrait_on_its_side_is_found_and_the_cat_on_its_side_is_not(
     for name in (
         "P010_woman_bun_light_front",
         "P005_man_beard_older_front",
-        "P009_profile_right",
         "P006_selfie_outdoor",
     ):
         rgb = picture(f"portraits/synth_{name}.jpg")

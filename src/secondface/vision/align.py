@@ -96,17 +96,19 @@ def scale_of(transform: Transform) -> float:
 
 
 def resample(
-    pixels: Pixels, to_input: Transform, size: tuple[int, int], *, outside: float | None = None, cubic: bool = False
-) -> Pixels:
+    pixels: Pixels, to_input: Transform, size: tuple[int, int], *, outside: float | None = None, cubic: bool = False,
+    one_sample_to: float = 1.3,
+) -> Pixels:  # fmt: skip
     """Pixels [h,w] or [h,w,c] seen through `to_input` (output to input), as `size` (width, height).
 
     Each output pixel is the mean over its whole footprint in the input: an integer box reduction, then a bilinear
     grid of up to 3x3 samples per output pixel. cv2.warpAffine alone takes one sample and aliases when it shrinks.
-    `outside` fills beyond the input; None repeats the edge. `cubic` sharpens enlargements.
+    `outside` fills beyond the input; None repeats the edge. `cubic` sharpens enlargements. Up to a scale of
+    `one_sample_to`, one bilinear sample is near enough to the mean.
     """
     scale = scale_of(to_input)
     reduce = max(1, int(scale / 1.5))
-    samples = min(MAX_SAMPLES, max(1, int(np.ceil(scale / reduce - 0.3))))
+    samples = min(MAX_SAMPLES, max(1, int(np.ceil(scale / reduce - one_sample_to + 1))))
     border = cv2.BORDER_REPLICATE if outside is None else cv2.BORDER_CONSTANT
     fill = (0.0 if outside is None else outside,) * 4
     if reduce > 1:
@@ -131,9 +133,11 @@ def _reduce(pixels: Pixels, factor: int, border: int, fill: tuple[float, ...]) -
     return cv2.resize(pixels, size, interpolation=cv2.INTER_AREA)  # pyright: ignore[reportReturnType]
 
 
-def crop_rgb(rgb: RGB8, to_frame: Transform, size: tuple[int, int], *, cubic: bool = False) -> RGB8:
+def crop_rgb(
+    rgb: RGB8, to_frame: Transform, size: tuple[int, int], *, cubic: bool = False, one_sample_to: float = 1.3
+) -> RGB8:
     """The part of `rgb` that `to_frame` (crop to picture) points at, as `size` (width, height)."""
-    return resample(rgb, to_frame, size, cubic=cubic)  # pyright: ignore[reportReturnType]
+    return resample(rgb, to_frame, size, cubic=cubic, one_sample_to=one_sample_to)  # pyright: ignore[reportReturnType]
 
 
 def crop_frame(frame: Frame, to_frame: Transform, size: tuple[int, int], *, cubic: bool = False) -> RGB8 | None:

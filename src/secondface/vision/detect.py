@@ -102,14 +102,14 @@ class FaceDetector:
         return suppress(self._raw(rgb, nets))
 
     def detect_frame(
-        self, frame: Frame, tiled: bool, nets: Sequence[BlazeNet] | None = None, *, tile_side: int = TILE
+        self, frame: Frame, tiled: bool, nets: Sequence[BlazeNet] | None = None, *, parts: Sequence[Box] = ()
     ) -> list[Detection]:
-        """Candidates of a frame, best first: a coarse pass over a thumbnail and, if `tiled`, all tiles."""
+        """Candidates of a frame, best first: a coarse pass over a thumbnail and, if `tiled`, `parts` or all tiles."""
         small = _small(frame)
         scale = frame.width / small.shape[1]
         found = [d.moved(0, 0, scale) for d in self._raw(small, nets)]
         if tiled:
-            for tile in tiles(frame.width, frame.height, tile_side):
+            for tile in parts or tiles(frame.width, frame.height):
                 found += self.raw_in_tile(frame, tile)
         return suppress(found)
 
@@ -162,15 +162,15 @@ def _carried(found: Detection, to_frame: Transform) -> Detection:
     return Detection(box, found.score, apply(to_frame, found.points).astype(np.float32))
 
 
-def tiles(width: int, height: int, side: int = TILE) -> list[Box]:
-    """Overlapping squares down to `side` for small faces; none when the picture is hardly larger than that.
+def tiles(width: int, height: int, side: int = TILE, *, pyramid: bool = True) -> list[Box]:
+    """Overlapping squares of `side` for small faces, and a `pyramid` of larger ones; none in a small picture.
 
     In a tile of 640 a face of 25 pixels is 10 pixels for the network, whose limit is about 6.
     """
     finest = max(side, max(width, height) / MAX_TILES_A_SIDE)
     sides: list[float] = []
     coarse = max(width, height) / 2
-    while coarse > finest * 1.3:
+    while pyramid and coarse > finest * 1.3:
         sides.append(coarse)
         coarse /= 2
     if max(width, height) > finest * 1.2:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from secondface.frames import Face, Float, Frame, Sessions
-from secondface.vision.detect import Detection, FaceDetector, suppress, tiles
+from secondface.frames import Box, Face, Float, Frame, Sessions
+from secondface.vision.detect import TILE, Detection, FaceDetector, suppress, tiles
 from secondface.vision.mesh import FaceMesher, disagreement
 
 BIRTH_SCORE = 0.8
@@ -35,7 +35,8 @@ class FaceFinder:
 
     def still(self, frame: Frame, most: int) -> list[Face]:
         """All faces of a picture, largest first, at most `most`; heads that lie or hang are found too."""
-        upright = [(d.score, d) for d in self.detector.detect_frame(frame, tiled=True, tile_side=STILL_TILE)]
+        parts = tiles(frame.width, frame.height, STILL_TILE)
+        upright = [(d.score, d) for d in self.detector.detect_frame(frame, bool(parts), parts=parts)]
         turned = [(d.score - UPRIGHT_BONUS, d) for d in self.detector.detect_turned(frame)]
         # Best first: a head that hangs also looks like an upright one, but less so.
         found = [d for _, d in sorted(upright + turned, key=lambda pair: -pair[0])]
@@ -90,7 +91,8 @@ class VideoSearch:
     def everything(self, frame: Frame, taken: Sequence[Float]) -> tuple[list[Face], list[Detection]]:
         """New faces anywhere, and all detections."""
         self._rejected.clear()
-        found = self._finder.detector.detect_frame(frame, tiled=True)
+        parts = _video_tiles(frame)
+        found = self._finder.detector.detect_frame(frame, bool(parts), parts=parts)
         return self._finder.accept_all(frame, found, taken), found
 
     def next_look(self, frame: Frame, taken: Sequence[Float]) -> tuple[list[Face], list[Detection]]:
@@ -99,7 +101,7 @@ class VideoSearch:
         self._looks += 1
         # With nobody in sight small faces matter as much as large ones; else a tile is looked at now and then.
         turn = self._looks % 3 if not taken else (self._looks % 2 if self._looks % 8 else 2)
-        parts = tiles(frame.width, frame.height)
+        parts = _video_tiles(frame)
         if turn == 2 and parts:
             self._tile = (self._tile + 1) % len(parts)
             found = suppress(detector.raw_in_tile(frame, parts[self._tile]))
@@ -128,6 +130,12 @@ class VideoSearch:
             np.linalg.norm(centre - r.centre) < 0.2 * r.length and 0.8 < length / r.length < 1.25
             for r in self._rejected
         )
+
+
+def _video_tiles(frame: Frame) -> list[Box]:
+    """At most three tiles a long side: faces of 25 pixels in full HD, of 50 in 4K."""
+    longest = max(frame.width, frame.height)
+    return tiles(frame.width, frame.height, max(TILE, round(longest / 3)), pyramid=False)
 
 
 def _place_of(points: Float) -> tuple[Float, float, float]:

@@ -17,6 +17,10 @@ SHARPEST_LOSS = 0.85
 """Least crop pixels per level pixel: below it the level would be visibly enlarged."""
 
 
+ONE_SAMPLE_TO = 1.5
+"""Halvings have little detail that could alias, and four samples a pixel cost a seventh of a mesh."""
+
+
 class FrameLevels:
     """A Frame that keeps halvings of itself."""
 
@@ -80,7 +84,7 @@ def crop_level(frame: Frame, to_frame: Transform, side: int) -> RGB8 | None:
         return crop_frame(frame, to_frame, (side, side))
     level = frame.halved(times)
     shrink = np.array([[level.shape[1] / frame.width], [level.shape[0] / frame.height]])
-    return crop_rgb(level, to_frame * shrink, (side, side))
+    return crop_rgb(level, to_frame * shrink, (side, side), one_sample_to=ONE_SAMPLE_TO)
 
 
 def _resized(rgb: RGB8, longest: int) -> RGB8:
