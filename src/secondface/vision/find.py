@@ -22,8 +22,8 @@ STILL_TILE = 480
 UPRIGHT_BONUS = 0.05
 LEAST_VISIBLE = 0.3
 """Share of the mesh inside the frame; of a face that has left further, too little is seen to lay a mesh on it."""
-REJECTED_FOR = 40
-"""Looks for which a rejected place is not tried again."""
+FIRST_PATIENCE, LAST_PATIENCE = 2, 40
+"""Looks for which a rejected place is not tried again; twice as many each time, so that foliage costs little."""
 
 
 class FaceFinder:
@@ -76,7 +76,12 @@ class FaceFinder:
 class _Rejected:
     centre: Float
     length: float
+    patience: int
     until: int
+
+    def is_near(self, found: Detection) -> bool:
+        centre, length, _ = found.place
+        return bool(np.linalg.norm(centre - self.centre) < 0.2 * self.length and 0.8 < length / self.length < 1.25)
 
 
 class VideoSearch:
@@ -110,26 +115,25 @@ class VideoSearch:
         return self._accept(frame, found, taken), found
 
     def _accept(self, frame: Frame, found: Sequence[Detection], taken: Sequence[Float]) -> list[Face]:
-        self._rejected = [r for r in self._rejected if r.until > self._looks]
+        self._rejected = [r for r in self._rejected if self._looks < r.until + LAST_PATIENCE]
         faces: list[Face] = []
         for detection in found:
             occupied = [*taken, *(f.points for f in faces)]
-            if any(covers(points, detection) for points in occupied) or self._was_rejected(detection):
+            before = next((r for r in self._rejected if r.is_near(detection)), None)
+            if any(covers(points, detection) for points in occupied) or (before and before.until > self._looks):
                 continue
             face = self._finder.accept(frame, detection, occupied)
             if face is None:
-                centre, length, _ = detection.place
-                self._rejected.append(_Rejected(centre, length, self._looks + REJECTED_FOR))
+                self._reject(detection, before)
             else:
                 faces.append(face)
         return faces
 
-    def _was_rejected(self, found: Detection) -> bool:
+    def _reject(self, found: Detection, before: _Rejected | None) -> None:
         centre, length, _ = found.place
-        return any(
-            np.linalg.norm(centre - r.centre) < 0.2 * r.length and 0.8 < length / r.length < 1.25
-            for r in self._rejected
-        )
+        patience = min(2 * before.patience, LAST_PATIENCE) if before else FIRST_PATIENCE
+        self._rejected = [r for r in self._rejected if r is not before]
+        self._rejected.append(_Rejected(centre, length, patience, self._looks + patience))
 
 
 def _video_tiles(frame: Frame) -> list[Box]:

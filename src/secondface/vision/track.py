@@ -26,7 +26,7 @@ DESCRIBE_AGES = (5, 15)
 DESCRIBE_EVERY = 50
 UNSEEN_FRAMES = 13
 """Frames without any detector agreeing, after which one is asked about just this track."""
-SEARCH_FRAMES = 12
+SEARCH_FRAMES = 25
 GAP_FRAMES = 25
 FAST_SHARE = 0.03
 """Face lengths a frame; from there on the crop is moved ahead."""
