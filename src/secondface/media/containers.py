@@ -11,6 +11,7 @@ import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import av
 import av.error
@@ -42,13 +43,26 @@ def open_input(path: Path, format_name: str) -> InputContainer:
     options = {"protocol_whitelist": "file", "format_whitelist": format_name}
     with reading_failures(path):
         demuxer = format_name.partition(",")[0]
-        return av.open(local_url(path), "r", format=demuxer, options=options, metadata_errors="replace")
+        # PyAV before 19 gives up on tags that are not UTF-8 unless it is told to let them pass
+        lenient: dict[str, Any] = {}
+        if hasattr(InputContainer, "metadata_errors"):
+            lenient["metadata_errors"] = "surrogateescape"
+        return av.open(local_url(path), "r", format=demuxer, options=options, **lenient)
 
 
 def open_output(path: Path, format_name: str, options: Mapping[str, str]) -> OutputContainer:
     """Open `path` for writing as container `format_name`; muxer `options` as FFmpeg names them."""
     with writing_failures(path):
         return av.open(local_url(path), "w", format=format_name, container_options=dict(options))
+
+
+def legible(tags: Mapping[str, str]) -> dict[str, str]:
+    """`tags` as any container can store them: bytes that are no UTF-8 become U+FFFD."""
+    return {_legible(key): _legible(value) for key, value in tags.items()}
+
+
+def _legible(text: str) -> str:
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import pillow_heif
 from PIL import Image
 
 from secondface.errors import MediaCorrupt
-from secondface.media.containers import open_input, reading_failures
+from secondface.media.containers import legible, open_input, reading_failures
 from secondface.media.images import still_info
 from secondface.media.signatures import Kind, sniff
 
@@ -68,7 +68,7 @@ def _heif_xmp(path: Path) -> object:
 
 def _tags(path: Path, format_name: str) -> dict[str, str]:
     with open_input(path, format_name) as container, reading_failures(path, "tags"):
-        tags = dict(container.metadata)
+        tags = legible(container.metadata)
         for stream in container.streams:
-            tags |= {f"{stream.index}.{key}": value for key, value in stream.metadata.items()}
+            tags |= {f"{stream.index}.{key}": value for key, value in legible(stream.metadata).items()}
     return tags

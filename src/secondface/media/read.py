@@ -20,11 +20,12 @@ from av.stream import Disposition
 from av.video.stream import VideoStream
 
 from secondface.errors import MediaCorrupt, MediaEmpty, MediaTooLarge, MediaUnsupported
-from secondface.media.containers import open_input, reading_failures
+from secondface.media.containers import legible, open_input, reading_failures
 from secondface.media.info import MediaInfo, PictureFacts
 from secondface.media.limits import Limits
 from secondface.media.pictures import DecodedFrame, converted, plane_views
 from secondface.media.planes import PlanarFrame
+from secondface.media.ratios import exact, seconds
 from secondface.media.signatures import sniff
 from secondface.media.video_facts import codec_name, picture_facts, space_of, video_info
 
@@ -43,8 +44,9 @@ class _Clock:
 
     def stamp(self, picture: av.VideoFrame, time_base: Fraction) -> int:
         pts = picture.pts if picture.pts is not None else picture.dts
-        if pts is not None and picture.time_base is not None and picture.time_base != time_base:
-            pts = round(pts * picture.time_base / time_base)
+        own = exact(picture.time_base)
+        if pts is not None and own is not None and own != time_base:
+            pts = round(pts * own / time_base)
         if pts is None:
             pts = self._next or 0
         if self._next is not None and pts < self._next:
@@ -101,8 +103,11 @@ class VideoReader:
             index += 1
 
     def descriptions(self) -> tuple[dict[str, str], dict[str, str], list[Chapter]]:
-        """Tags of the file, tags of the video stream, and chapters, as the container has them."""
-        return dict(self._container.metadata), dict(self._stream(self._container).metadata), self._container.chapters()
+        """Tags of the file, tags of the video stream, and chapters."""
+        chapters = self._container.chapters()
+        for chapter in chapters:
+            chapter["metadata"] = legible(chapter["metadata"])
+        return legible(self._container.metadata), legible(self._stream(self._container).metadata), chapters
 
     def close(self) -> None:
         """Let go of the file; frames that were handed out stay valid."""
@@ -162,8 +167,7 @@ class VideoReader:
             if packet is None:
                 return
             for picture in pictures:
-                if picture.pts is not None and picture.time_base is not None:
-                    last = picture.pts * picture.time_base
+                last = seconds(picture.pts, picture.time_base) or last
                 self._check_size(picture)
                 yield picture
 

@@ -20,7 +20,8 @@ from av.container import OutputContainer
 from av.packet import Packet
 from av.stream import AttachmentStream, Disposition, Stream
 
-from secondface.media.containers import open_input, reading_failures, writing_failures
+from secondface.media.containers import legible, open_input, reading_failures, writing_failures
+from secondface.media.ratios import seconds
 from secondface.media.video_facts import codec_name
 
 _REFUSED = {"mov": ("opus", "vorbis", "flac", "truehd"), "mp4": ("truehd",)}
@@ -93,7 +94,7 @@ class _Transcode:
         yield from self.stream.encode(None)
 
     def _encode(self, frame: AudioFrame) -> Iterable[Packet[Stream]]:
-        stamp = frame.pts * frame.time_base if frame.pts is not None and frame.time_base is not None else None
+        stamp = seconds(frame.pts, frame.time_base)
         if self._next is None or (stamp is not None and abs(stamp - self._next) > _JITTER):
             self._next = stamp or Fraction(0)
         # counted in samples: stamps in whole milliseconds would make the sound stutter
@@ -135,7 +136,7 @@ class SideStreams:
     def timecode(self) -> str | None:
         """The timecode track's start, which the output's muxer writes anew."""
         for stream in self._input.streams:
-            if found := stream.metadata.get("timecode"):
+            if found := legible(stream.metadata).get("timecode"):
                 return found
         return None
 
@@ -156,7 +157,8 @@ class SideStreams:
 
     def _decide(self, stream: Stream, held: set[str], sound: bool, cover: bool) -> None:
         codec = codec_name(stream)
-        report = StreamReport(stream.index, stream.type, codec or "unknown", "dropped", language=stream.language)
+        language = legible(stream.metadata).get("language")
+        report = StreamReport(stream.index, stream.type, codec or "unknown", "dropped", language=language)
         self.reports[stream.index] = report
         copies = codec in held and codec not in _REFUSED.get(self._container, ())
         match stream:
@@ -167,7 +169,7 @@ class SideStreams:
                 self._keep(track, stream, report, "transcoded")
                 report.reason = f"{self._container} cannot hold {codec}"
             case AttachmentStream() if self._container == "matroska":
-                name = stream.metadata.get("filename", "attachment")
+                name = legible(stream.metadata).get("filename", "attachment")
                 self._output.add_attachment(name, stream.mimetype or "", stream.data)
                 report.action = "copied"
             case _ if stream.type == "data":
@@ -186,7 +188,8 @@ class SideStreams:
                 report.reason = f"{self._container} cannot hold {codec or stream.type}"
 
     def _keep(self, track: _Copy | _Transcode, stream: Stream, report: StreamReport, action: Action) -> None:
-        track.stream.metadata.update({key: stream.metadata[key] for key in KEPT_TAGS if key in stream.metadata})
+        tags = legible(stream.metadata)
+        track.stream.metadata.update({key: tags[key] for key in KEPT_TAGS if key in tags})
         track.stream.disposition = stream.disposition
         self._tracks[stream.index] = track
         report.action = action
@@ -210,7 +213,7 @@ class SideStreams:
     @staticmethod
     def _time(packet: Packet[Stream]) -> Fraction:
         stamp = packet.dts if packet.dts is not None else packet.pts
-        return stamp * packet.time_base if stamp is not None else Fraction(0)
+        return seconds(stamp, packet.time_base) or Fraction(0)
 
     def _send(self, packet: Packet[Stream]) -> None:
         index = packet.stream.index

@@ -5,7 +5,7 @@ Decides sizes, times, colours and notes from FFmpeg's fields; must not decode or
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import cast
 
@@ -17,9 +17,11 @@ from av.sidedata.sidedata import Type as SideDataType
 from av.stream import Disposition, Stream
 from av.video.stream import VideoStream
 
+from secondface.media.containers import legible
 from secondface.media.info import MediaInfo, PictureFacts, StreamFacts
 from secondface.media.orientation import UPRIGHT, Orientation, of_display_matrix
 from secondface.media.pictures import layout_for
+from secondface.media.ratios import exact, seconds
 from secondface.media.ycbcr import ColourSpace
 
 _MICROSECOND = Fraction(1, 1_000_000)
@@ -46,10 +48,10 @@ def picture_facts(picture: av.VideoFrame, stream: VideoStream) -> PictureFacts:
             stored = layout = stored.full_chroma()
         else:
             layout = turned
-    aspect = stream.sample_aspect_ratio or stream.codec_context.sample_aspect_ratio or Fraction(1, 1)
+    aspect = exact(stream.sample_aspect_ratio) or exact(stream.codec_context.sample_aspect_ratio) or Fraction(1, 1)
     if orientation.swaps_sides:
         aspect = 1 / aspect
-    time_base = stream.time_base or picture.time_base or Fraction(1, 1000)
+    time_base = exact(stream.time_base) or exact(picture.time_base) or Fraction(1, 1000)
     return PictureFacts(
         stream.index, stored, layout, space_of(picture), time_base, orientation, aspect, picture.interlaced_frame
     )
@@ -61,22 +63,21 @@ def video_info(
     """Everything known of the video in `container`, whose first picture is `picture`."""
     width, height = facts.orientation.shown_size(picture.width, picture.height)
     duration = _duration(container, stream)
-    rate = stream.average_rate or stream.guessed_rate
+    rate = exact(stream.average_rate) or exact(stream.guessed_rate)
     count = stream.frames or None
     if count and rate and duration and count > duration * rate * Fraction(51, 50) + 1:
         # an edit list hides some of the frames that the table counts
         count = round(duration * rate)
     return MediaInfo(
-        "video", format_name, width, height, count, rate or None, duration,
+        "video", format_name, width, height, count, rate, duration,
         tuple(_stream_facts(each) for each in container.streams), _notes(picture, facts), facts,
     )  # fmt: skip
 
 
 def _orientation(picture: av.VideoFrame) -> Orientation | None:
-    for data in cast("Iterable[SideData]", picture.side_data):
-        if data.type == SideDataType.DISPLAYMATRIX:
-            return of_display_matrix(bytes(data))
-    return UPRIGHT
+    attached = cast("Mapping[SideDataType, SideData]", picture.side_data)  # what it is; PyAV 18's stub is wrong
+    matrix = attached.get(SideDataType.DISPLAYMATRIX)
+    return UPRIGHT if matrix is None else of_display_matrix(bytes(matrix))
 
 
 def _notes(picture: av.VideoFrame, facts: PictureFacts) -> tuple[str, ...]:
@@ -93,12 +94,10 @@ def _notes(picture: av.VideoFrame, facts: PictureFacts) -> tuple[str, ...]:
 
 
 def _stream_facts(stream: Stream) -> StreamFacts:
-    base = stream.time_base or Fraction(0)
     return StreamFacts(
         stream.index, stream.type, codec_name(stream) or "unknown",
-        stream.start_time * base if stream.start_time is not None else None,
-        stream.duration * base if stream.duration is not None else None,
-        stream.language, bool(stream.disposition & Disposition.attached_pic),
+        seconds(stream.start_time, stream.time_base), seconds(stream.duration, stream.time_base),
+        legible(stream.metadata).get("language"), bool(stream.disposition & Disposition.attached_pic),
     )  # fmt: skip
 
 
@@ -109,6 +108,5 @@ def codec_name(stream: Stream) -> str:
 
 
 def _duration(container: InputContainer, stream: VideoStream) -> Fraction | None:
-    if stream.duration and stream.time_base:
-        return stream.duration * stream.time_base
-    return container.duration * _MICROSECOND if container.duration else None
+    own = seconds(stream.duration, stream.time_base)
+    return own or (container.duration * _MICROSECOND if container.duration else None)

@@ -31,6 +31,7 @@ from secondface.media.layouts import PlaneLayout
 from secondface.media.part_file import PartFile
 from secondface.media.pictures import DecodedFrame, converted, picture_of
 from secondface.media.planes import PlanarFrame, planes_from_rgb
+from secondface.media.ratios import seconds
 from secondface.media.read import VideoReader
 from secondface.media.side_streams import KEPT_TAGS, SideStreams, StreamReport
 from secondface.media.ycbcr import BT709, ColourSpace
@@ -169,8 +170,8 @@ class VideoWriter:
             # not every encoder hands this on, and the last frame of a variable rate has nothing else to go by
             if packet.pts is not None and (duration := self._durations.pop(packet.pts, None)):
                 packet.duration = duration
-            if packet.dts is not None:
-                self._side.advance(packet.dts * packet.time_base)
+            if (until := seconds(packet.dts, packet.time_base)) is not None:
+                self._side.advance(until)
             self._output.mux_one(packet)
 
 

@@ -181,6 +181,15 @@ def test_marks_are_written_and_private_tags_are_not(make_clip: MakeClip, tmp_pat
     assert b"51.4772" not in content
 
 
+@pytest.mark.parametrize("name", ["in.mkv", "in.mp4"])
+def test_tags_that_are_not_utf8_stop_nothing(make_clip: MakeClip, tmp_path: Path, name: str) -> None:
+    source = make_clip(name, sound_s=0.2, tags={"title": "Caf3 noir"})
+    source.write_bytes(source.read_bytes().replace(b"Caf3 noir", b"Caf\xe9 noir"))
+    copy(source, tmp_path / "out.mp4")
+    with av.open(str(tmp_path / "out.mp4")) as container:
+        assert container.metadata["title"] == "Caf\ufffd noir"
+
+
 @pytest.mark.parametrize("name", ["-dash %03d.mp4", "ünï 日本 [a] 'q' \"w\".mp4", "a:b;$(x) .MP4", "file:x.mp4",
                                   "concat:a.mp4", "n" * 251 + ".mp4"])  # fmt: skip
 def test_odd_names(make_clip: MakeClip, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
