@@ -1,4 +1,4 @@
-"""Rebuild src/secondface/vision/face_topology.json: the canonical face, its triangles, its atlas coordinates and its mirror.
+"""Rebuild src/secondface/vision/face_topology.json: the canonical face, its triangles, atlas coordinates and mirror.
 
 The canonical face is the mean of the meshes of the synthetic frontal portraits, made symmetric. Usage:
     python tools/build_face_topology.py ../shared/media/portraits
@@ -115,7 +115,7 @@ def main() -> None:
     for _ in range(10):  # each turn brings the mirror plane closer to x = 0
         shape = align_rigid(shape, (shape + shape[pairs] * flip) / 2)
     upright = (shape + shape[pairs] * flip) / 2
-    uv = unwrap(upright)
+    uv = unwrap(upright.astype(np.float32))
     data = {
         "points": np.round(upright, 5).tolist(),
         "mirror": pairs.tolist(),

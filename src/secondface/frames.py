@@ -183,13 +183,15 @@ class ArrayFrame:
 
 
 def _area_resize(rgb: RGB8, size: tuple[int, int]) -> RGB8:
-    """Exact box filter by cumulative sums, so that numpy is enough here."""
-    out = rgb.astype(np.float64)
-    for axis, length in enumerate(size):
-        edges = np.linspace(0, out.shape[axis], length + 1)
-        total = np.concatenate([np.zeros_like(out.take([0], axis)), np.cumsum(out, axis)], axis)
-        low = np.floor(edges).astype(int).clip(0, out.shape[axis] - 1)
-        part = (edges - low).reshape([-1 if a == axis else 1 for a in range(3)])
-        at_edges = total.take(low, axis) * (1 - part) + total.take(low + 1, axis) * part
-        out = np.diff(at_edges, axis=axis) * (length / out.shape[axis])
-    return np.round(out).clip(0, 255).astype(np.uint8)
+    """Exact box filter to `size` (height, width) by cumulative sums, so that numpy is enough here."""
+    rows = _averaged(rgb.astype(np.float64), 0, size[0])
+    return np.round(_averaged(rows, 1, size[1])).clip(0, 255).astype(np.uint8)
+
+
+def _averaged(values: npt.NDArray[np.float64], axis: int, length: int) -> npt.NDArray[np.float64]:
+    edges = np.arange(length + 1, dtype=np.float64) * (values.shape[axis] / length)
+    total = np.concatenate([np.zeros_like(values.take([0], axis)), np.cumsum(values, axis)], axis)
+    low: npt.NDArray[np.intp] = np.floor(edges).astype(np.intp).clip(0, values.shape[axis] - 1)
+    part = (edges - low).reshape((-1, 1, 1) if axis == 0 else (1, -1, 1))
+    at_edges = total.take(low, axis) * (1 - part) + total.take(low + 1, axis) * part
+    return np.diff(at_edges, axis=axis) * (length / values.shape[axis])
