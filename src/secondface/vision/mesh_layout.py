@@ -13,8 +13,7 @@ import numpy as np
 
 from secondface.frames import RGB8, Box, Face, Float, Frame, Mask01
 from secondface.vision.mesh_render import facing, rasterise
-from secondface.vision.mesh_shape import reshape_features
-from secondface.vision.mesh_topology import INNER_LIPS, LEFT_EYE, RIGHT_EYE, lips_look, topology, with_skirt, zones
+from secondface.vision.mesh_topology import INNER_LIPS, LEFT_EYE, MESH_POINTS, RIGHT_EYE, lips_look, topology, with_skirt, zones
 from secondface.vision.source_atlas import COARSE_DENSITY, SourceAtlas
 
 _SMALLEST_FACE_PX = 12
@@ -120,8 +119,8 @@ def _zone_stack(feather: float) -> tuple[Float, Float]:
     return first, cv2.merge([zone.beard, zone.lower_lip, lips_look(COARSE_DENSITY)])
 
 
-def lay_out(frame: Frame, face: Face, source_shape: Float, strength: float, feather: float) -> FaceLayout | None:
-    """Lay a face out; None where it is too small or outside the frame."""
+def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout | None:
+    """Lay a face out with its points moved by `step` [468,2] face widths; None where it is too small or outside the frame."""
     mesh = with_skirt(face.points)
     width = face.size_px
     box = Box.around(mesh, 2).clip(frame.width, frame.height)
@@ -130,7 +129,8 @@ def lay_out(frame: Frame, face: Face, source_shape: Float, strength: float, feat
     scale = min(1.0, COARSE_DENSITY / width)
     shape = (max(8, round(box.height * scale)), max(8, round(box.width * scale)))
     local = mesh - np.array([box.x0, box.y0, 0], np.float32)
-    moved = with_skirt(reshape_features(local, source_shape, strength))
+    moved = local.copy()
+    moved[:MESH_POINTS, :2] += step * np.float32(width)
     scales = np.array([shape[1] / box.width, shape[0] / box.height, scale], np.float32)
     canvas = rasterise(moved * scales, shape)
     carried = canvas.carry(np.concatenate([topology().atlas, local[:, :2], facing(local)[:, None]], 1))

@@ -26,6 +26,12 @@ from secondface.vision.mesh_topology import (
 )
 
 
+_LIP_RATIOS = (0.75, 1.35)
+"""How much thinner or thicker lips may become; a smile stretches lips, so that the source's measure is only a hint."""
+_ANCHORS = ([0, 37, 267, 39, 269], [33, 133], [362, 263])
+"""Where mouth and eyes sit, whatever they do: the upper lip stays when the jaw drops, the corners when the eye blinks."""
+
+
 def align_rigid(
     moving: npt.NDArray[np.floating], fixed: npt.NDArray[np.floating], weights: Float | None = None
 ) -> Float:
@@ -42,27 +48,27 @@ def align_rigid(
     return (scale * a0 @ (u * sign) @ vt + centre_b).astype(np.float32)
 
 
-def reshape_features(target: Float, source: Float, strength: float) -> Float:
-    """Target mesh [468+,3] with its features moved towards the source's proportions; the outline stays where it is.
+def proportion_step(target: Float, source: Float, strength: float) -> Float:
+    """How each point [468,2] of the target moves towards the source's proportions, in target face widths.
 
     The source's mesh is laid rigidly on the target's; what is left is the difference in proportions. It is applied in full
     inside and fades to nothing on the outline. Eyes and mouth move, and widen, as wholes, so that the expression stays.
     """
-    moved = target[:MESH_POINTS].copy()
-    strength *= 1 - _smoothstep((abs(yaw_degrees(moved)) - 35) / 30)
+    here = target[:MESH_POINTS]
+    strength *= 1 - _smoothstep((abs(yaw_degrees(here)) - 35) / 30)
     if strength <= 0:
-        return moved
-    laid = align_rigid(source[:MESH_POINTS], moved, _rigid_weights())
-    fade = _fade(moved)
-    step = (laid - moved)[:, :2] * fade[:, None]
+        return np.zeros((MESH_POINTS, 2), np.float32)
+    laid = align_rigid(source[:MESH_POINTS], here, _rigid_weights())
+    fade = _fade(here)
+    step = (laid - here)[:, :2] * fade[:, None]
     groups = _expression_groups()
-    for group in groups:
-        step[group] = _move_as_one(moved[group, :2], laid[group, :2]) * fade[group].mean()
+    for group, anchors in zip(groups, _ANCHORS, strict=True):
+        step[group] = _move_as_one(here[:, :2], laid[:, :2], group, anchors) * fade[group].mean()
+    step[_lip_rings()] += _thicken_lips(here, laid)
     step = _smooth(step, held=np.concatenate(groups))
     step[list(OVAL)] = 0
     step *= _turned_in(target)[:, None]
-    moved[:, :2] += strength * step
-    return moved
+    return (step * np.float32(strength / max(float(np.ptp(here[:, 0])), 1.0))).astype(np.float32)
 
 
 def yaw_degrees(points: Float) -> float:
@@ -119,11 +125,30 @@ def _turned_in(points: Float) -> Float:
     return (ramp * ramp * (3 - 2 * ramp)).astype(np.float32)
 
 
-def _move_as_one(here: Float, there: Float) -> Float:
-    """[n,2] steps that shift a group to its new centre and bring its width, not its opening, towards the new width."""
-    middle = here.mean(0)
-    widen = float(np.clip(np.ptp(there[:, 0]) / max(np.ptp(here[:, 0]), 1e-3), 0.85, 1.15))
-    return (there.mean(0) - middle) + (here - middle) * np.array([0.7, 0.35], np.float32) * (widen - 1)
+def _move_as_one(here: Float, there: Float, group: npt.NDArray[np.intp], anchors: list[int]) -> Float:
+    """[n,2] steps that shift a group as its anchors shift, and bring its width, not its opening, towards the new width."""
+    middle = here[group].mean(0)
+    shift = there[anchors].mean(0) - here[anchors].mean(0)
+    widen = float(np.clip(np.ptp(there[group, 0]) / max(np.ptp(here[group, 0]), 1e-3), 0.85, 1.15))
+    return shift + (here[group] - middle) * np.array([0.7, 0.35], np.float32) * (widen - 1)
+
+
+def _thicken_lips(here: Float, there: Float) -> Float:
+    """[4,20,2] steps that give the lips their new thickness outwards from their inner edge, which stays."""
+    rings = _lip_rings()
+    inner = here[rings[1]]
+    ratio = np.ones(rings.shape[1], np.float32)
+    for outer_middle, inner_middle, side in ((17, 14, slice(1, 10)), (0, 13, slice(11, 20))):
+        now, then = (float(np.linalg.norm(mesh[outer_middle] - mesh[inner_middle])) for mesh in (here, there))
+        ratio[side] = np.clip(then / max(now, 1e-3), *_LIP_RATIOS)
+    return ((here[rings] - inner)[..., :2] * (ratio - 1)[None, :, None]).astype(np.float32)
+
+
+@functools.cache
+def _lip_rings() -> npt.NDArray[np.intp]:
+    """[4,20] lip points: outer edge, inner edge and two rings between; lower lip first, corners at 0 and 10."""
+    indices: dict[str, list[int]] = json.loads(files("secondface.vision").joinpath("mesh_indices.json").read_text())
+    return np.array(indices["lips"]).reshape(4, 20)
 
 
 def _smooth(step: Float, held: npt.NDArray[np.intp]) -> Float:

@@ -15,6 +15,7 @@ import numpy as np
 
 from secondface.frames import RGB8, Box, Face, Float, Frame, Mask01
 from secondface.vision.mesh_layout import FaceLayout, lay_out
+from secondface.vision.mesh_shape import proportion_step
 from secondface.vision.relight import DARK_OFFSET, Relit, relight
 from secondface.vision.source_atlas import SourceAtlas, build_atlas
 from secondface.vision.texture_match import TextureGains, equalise, grain_of, luma, measure
@@ -55,6 +56,8 @@ class _Memory:
 
     scene: int
     frames: int = 0
+    step: Float | None = None
+    """How the points move, in face widths."""
     texture: TextureGains | None = None
     colour: float | None = None
     lips: float | None = None
@@ -73,12 +76,14 @@ class MeshSwapper:
         if face.source is None:
             return None
         atlas = self._sources[face.source].atlas
-        layout = lay_out(frame, face, atlas.shape, self._options.shape, self._options.feather)
-        if layout is None:
-            return None
         memory = self._memory.get(face.track_id)
         if memory is None or memory.scene != scene:
             memory = self._memory[face.track_id] = _Memory(scene)
+        step = proportion_step(face.points, atlas.shape, self._options.shape)
+        memory.step = step if memory.step is None else memory.step + np.float32(0.15) * (step - memory.step)
+        layout = lay_out(frame, face, memory.step, self._options.feather)
+        if layout is None:
+            return None
         target = frame.read(layout.box)
         openings = layout.openings(memory.texture.blur_px if memory.texture else 0.0)
         relit = relight(layout, layout.shrink(target), layout.shrink(openings), atlas, self._options.occlusion, memory.lips)
