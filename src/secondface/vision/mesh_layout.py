@@ -57,19 +57,15 @@ class FaceLayout:
         place = np.ascontiguousarray(self.target_map * scale - 0.5)
         return cv2.remap(small, place, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
 
-    def maps(self) -> tuple[Float, Float]:
-        """Atlas and target coordinates at the resolution of the box."""
-        both = self.enlarge(np.dstack([self.atlas_map, self.target_map]))
-        return np.ascontiguousarray(both[..., :2]), both[..., 2:] - np.float32(0.5)
-
-    def bend(self, image: RGB8, maps: tuple[Float, Float]) -> RGB8:
+    def bend(self, image: RGB8) -> RGB8:
         """The target with its features moved to their new places."""
-        return cv2.remap(image, maps[1], None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        place = self.enlarge(self.target_map - np.float32(0.5))
+        return cv2.remap(image, place, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
 
-    def sample(self, atlas: SourceAtlas, maps: tuple[Float, Float]) -> RGB8:
+    def sample(self, atlas: SourceAtlas) -> RGB8:
         """The source's texture on the reshaped target."""
         texture, density = atlas.level_for(self.width_px)
-        place = maps[0] * np.float32(density) - np.float32(0.5)
+        place = self.enlarge(self.atlas_map * np.float32(density) - np.float32(0.5))
         return cv2.remap(texture, place, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
 
     def sample_small(self, atlas: SourceAtlas) -> Float:
@@ -123,7 +119,7 @@ def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout
     """Lay a face out with its points moved by `step` [468,2] face widths; None where it is too small or outside the frame."""
     mesh = with_skirt(face.points)
     width = face.size_px
-    box = Box.around(mesh, 2).clip(frame.width, frame.height)
+    box = Box.around(mesh[:MESH_POINTS], 3).clip(frame.width, frame.height)
     if width < _SMALLEST_FACE_PX or min(box.width, box.height) < _SMALLEST_FACE_PX:
         return None
     scale = min(1.0, COARSE_DENSITY / width)

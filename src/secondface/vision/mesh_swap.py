@@ -97,12 +97,10 @@ class MeshSwapper:
         self, target: RGB8, openings: Mask01, layout: FaceLayout, relit: Relit, atlas: SourceAtlas, memory: _Memory
     ) -> RGB8:
         """All at the frame's resolution, with DARK_OFFSET added until the end."""
-        masks = layout.enlarge(np.dstack([relit.gain, relit.alpha]))
-        gain, alpha = np.ascontiguousarray(masks[..., :3]), masks[..., 3] * (1 - openings)
-        maps = layout.maps()
-        new = cv2.multiply(_lifted(layout.sample(atlas, maps)), gain)
+        alpha = layout.enlarge(relit.alpha) * (1 - openings)
+        new = cv2.multiply(_lifted(layout.sample(atlas)), layout.enlarge(relit.gain))
         seen = layout.enlarge(layout.covered)
-        under = _lifted(cv2.blendLinear(layout.bend(target, maps), target, seen, 1 - seen))
+        under = _lifted(cv2.blendLinear(layout.bend(target), target, seen, 1 - seen))
         if memory.colour is not None and memory.colour < 0.9:
             new = _mute(new, layout.enlarge(relit.light) + np.float32(DARK_OFFSET), memory.colour)
         if self._options.match_texture:

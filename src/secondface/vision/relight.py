@@ -75,11 +75,11 @@ def relight(
 def _rim_factor(there: Float, new: Float, skin: Mask01, zone: CoarseZones, width_px: float) -> Float:
     """[h,w,3] factor that makes the new skin meet the target's at the rim, fading out towards the middle."""
     reach = _RIM_REACH * width_px
-    spread = cv2.GaussianBlur(cv2.merge([*cv2.split(new * skin[..., None]), skin]), (0, 0), reach)
-    wanted = cv2.GaussianBlur(there * skin[..., None], (0, 0), reach)
-    ratio = (wanted + np.float32(0.1)) / (spread[..., :3] + np.float32(0.1))
-    strength = (1 - zone.middle) * np.clip(spread[..., 3] * 4, 0, 1)
-    return (1 + strength[..., None] * (np.clip(ratio, 0.5, 2) - 1)).astype(np.float32)
+    weight = skin[..., None]
+    have, wanted = (cv2.GaussianBlur(image * weight, (0, 0), reach) for image in (new, there))
+    strength = (1 - zone.middle) * np.clip(cv2.GaussianBlur(skin, (0, 0), reach) * 4, 0, 1)
+    ratio = np.clip((wanted + np.float32(0.1)) / (have + np.float32(0.1)), 0.5, 2)
+    return 1 + strength[..., None] * (ratio - 1)
 
 
 def _tone_factor(small: Float, bent: Float, new: Float, shown: Mask01, heart: Mask01) -> Float:

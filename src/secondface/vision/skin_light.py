@@ -26,13 +26,16 @@ def light_field(rgb: Float, skin: Mask01, reach_px: float) -> Float:
     """
     height, width = skin.shape
     small = (max(2, width // _COARSE_STEP), max(2, height // _COARSE_STEP))
-    stacked = cv2.resize(cv2.merge([*cv2.split(rgb * skin[..., None]), skin]), small, interpolation=cv2.INTER_AREA)
+    colour = cv2.resize(rgb * skin[..., None], small, interpolation=cv2.INTER_AREA)
+    weight = cv2.resize(skin, small, interpolation=cv2.INTER_AREA)
     reach = reach_px / _COARSE_STEP
-    # A wider neighbourhood, and in the end all skin there is, only decides where a narrower one saw too little.
-    field = cv2.GaussianBlur(stacked, (0, 0), reach)
-    field += np.float32(1e-3) * cv2.GaussianBlur(stacked, (0, 0), 2.5 * reach)
-    field += np.float32(1e-6) * stacked.mean((0, 1), keepdims=True)
-    field = field[..., :3] / np.maximum(field[..., 3:], 1e-12)
+
+    def gather(image: Float) -> Float:
+        # A wider neighbourhood, and in the end all skin there is, only decides where a narrower one saw too little.
+        wide = cv2.GaussianBlur(image, (0, 0), 2.5 * reach) * np.float32(1e-3)
+        return cv2.GaussianBlur(image, (0, 0), reach) + wide + image.mean((0, 1)) * np.float32(1e-6)
+
+    field = gather(colour) / np.maximum(gather(weight), 1e-12)[..., None]
     return cv2.resize(field, (width, height), interpolation=cv2.INTER_CUBIC)
 
 
