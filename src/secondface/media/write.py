@@ -21,6 +21,7 @@ from av.container import OutputContainer
 from av.error import FFmpegError
 from av.packet import Packet
 from av.stream import Stream
+from av.video.frame import PictureType
 from av.video.stream import VideoStream
 
 from secondface.frames import Frame
@@ -92,6 +93,8 @@ class VideoWriter:
         if frame.pts is not None and self._origin:
             picture.pts = frame.pts - round(self._origin / frame.time_base)
         picture.time_base = frame.time_base
+        # a decoded picture says how it was coded, and an encoder obeys: a clip of key frames would stay one
+        picture.pict_type = PictureType.NONE
         if picture.pts is not None and isinstance(frame, PlanarFrame) and frame.duration:
             self._durations[picture.pts] = frame.duration
         with writing_failures(self.path, f"frame {frame.index}"):

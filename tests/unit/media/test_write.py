@@ -72,6 +72,18 @@ def test_uneven_stamps_and_the_last_length_survive(make_clip: MakeClip, tmp_path
         assert one.info.average_rate == two.info.average_rate
 
 
+def test_the_encoder_chooses_its_own_key_frames(make_clip: MakeClip, tmp_path: Path) -> None:
+    source = make_clip(options={"crf": "10", "g": "1"})
+    copy(source, tmp_path / "out.mp4")
+
+    def key_frames(path: Path) -> list[bool]:
+        with av.open(str(path)) as container:
+            return [bool(frame.key_frame) for frame in container.decode(video=0)]
+
+    assert all(key_frames(source))
+    assert sum(key_frames(tmp_path / "out.mp4")) == 1
+
+
 def test_untouched_planes_reach_the_encoder_bit_for_bit(make_clip: MakeClip, tmp_path: Path) -> None:
     source, target = make_clip(options={"crf": "12"}), tmp_path / "out.mp4"
     copy(source, target, VideoOptions(codec="h264", quality=0))  # crf 0 is lossless
