@@ -12,7 +12,7 @@ RUNTIME := $(VENV)/.runtime-$(call CHECKSUM,requirements.lock)
 DEVELOPMENT := $(VENV)/.development-$(call CHECKSUM,requirements-dev.lock)
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
-CHECKED := src tests tools $(wildcard bench)
+CHECKED := src tests tools bench
 
 .PHONY: help demo test check unit bench quality docs locks
 .DEFAULT_GOAL := help
@@ -41,7 +41,9 @@ unit: $(DEVELOPMENT)
 	$(PY) -m pytest
 
 bench: $(DEVELOPMENT)
-	@for script in bench/[a-z]*.py; do echo "$$script"; $(PY) "$$script" || exit 1; done
+	$(PY) -m bench.models
+	$(PY) -m bench.swap_speed
+	$(PY) -m bench.memory
 
 quality: $(DEVELOPMENT)
 	$(PY) -m tools.quality_sheet
