@@ -6,10 +6,11 @@ lone specks are moles, wrinkles and shadows.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 
 from secondface.frames import Float, Mask01
 from secondface.vision.skin_light import light_field, skin_likelihood
@@ -20,8 +21,16 @@ _EDGE_SHARE = 0.002
 """The same for a patch that reaches in from the outline, as a fringe does."""
 _LIGHT_REACH = 0.3
 """Wide: the core's light is carried to chin and forehead."""
+_CROSSING = 0.10
+"""How far a cover is followed into brows and lids, in face widths."""
 _NEIGHBOURHOOD = 0.03
 """How far around a cover its soft rim and its crossing of a brow are looked for, in face widths."""
+_RIM_SHARE = 0.06
+"""Of the places where rims run, the part that must be covered before it is taken for glasses."""
+_TOUCHING = np.ones((3, 3), np.uint8)
+
+Patches: TypeAlias = npt.NDArray[np.uint8]
+"""[h,w] 1 where something covers the face."""
 
 
 class FaceZones(Protocol):
@@ -31,6 +40,10 @@ class FaceZones(Protocol):
     def inside(self) -> Mask01: ...
     @property
     def skin(self) -> Mask01: ...
+    @property
+    def glasses(self) -> tuple[Mask01, Mask01, Mask01]:
+        """Nose bridge, under the right eye, under the left eye."""
+        ...
 
 
 def covered_share(
@@ -42,8 +55,13 @@ def covered_share(
     so that a beard cannot pass as skin by being all there is on the chin. `plain` is a first `skin_likelihood`.
     """
     light = light_field(rgb, core * plain, _LIGHT_REACH * face_width_px)
-    strange = (1 - skin_likelihood(rgb, core, light)) * (zone.skin > 0.4)
+    anywhere = 1 - skin_likelihood(rgb, core, light)
+    strange = anywhere * (zone.skin > 0.4)
     patches = _patches(strange > 0.5, zone.inside, face_width_px)
+    if _wears_glasses(patches, zone.glasses):
+        strange = np.maximum(strange, _crossing(anywhere, patches, face_width_px))
+        patches = (strange > 0.5).astype(np.uint8) * cv2.dilate(patches, _TOUCHING)
+        strange = cv2.dilate(strange, _TOUCHING)  # rims are thin: keep their edges too
     reach = 2 * max(1, round(_NEIGHBOURHOOD * face_width_px)) + 1
     near = cv2.dilate(patches, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (reach, reach)))
     share = (strange * near).astype(np.float32)
@@ -52,7 +70,18 @@ def covered_share(
     return share
 
 
-def _patches(strange: np.ndarray[tuple[int, int], np.dtype[np.bool_]], inside: Mask01, width_px: float) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+def _wears_glasses(patches: Patches, places: tuple[Mask01, Mask01, Mask01]) -> bool:
+    """Whether covers cross the nose's bridge and run under both eyes."""
+    return all(float((patches * place).sum()) > _RIM_SHARE * float(place.sum()) > 0 for place in places)
+
+
+def _crossing(anywhere: Mask01, patches: Patches, width_px: float) -> Mask01:
+    """[h,w] what goes on from a cover into brows and lids, as the rim of glasses does, a little way."""
+    size = 2 * max(1, round(_CROSSING * width_px)) + 1
+    return anywhere * cv2.dilate(patches, cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (size, size)))
+
+
+def _patches(strange: npt.NDArray[np.bool_], inside: Mask01, width_px: float) -> Patches:
     """The connected patches of strange pixels that are too large, or come in too far, to be marks on the skin."""
     count, label, stats, _ = cv2.connectedComponentsWithStats(strange.astype(np.uint8), connectivity=8)
     area = stats[:, cv2.CC_STAT_AREA]

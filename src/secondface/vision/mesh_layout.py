@@ -74,10 +74,10 @@ class FaceLayout:
 
     def zones(self, atlas: SourceAtlas) -> CoarseZones:
         """The atlas's zones and the source's light on the coarse canvas."""
-        fixed = [_look_up(part, self.atlas_map, COARSE_DENSITY) for part in _zone_stack(self.feather)]
+        fixed = [cv2.split(_look_up(part, self.atlas_map, COARSE_DENSITY)) for part in _zone_stack(self.feather)]
         own = _look_up(atlas.coarse, self.atlas_map, COARSE_DENSITY)
-        first, second = cv2.split(fixed[0]), cv2.split(fixed[1])
-        return CoarseZones(*first, *second, certain=own[..., 3], light=np.ascontiguousarray(own[..., :3]))
+        bridge, right, left = fixed[2]
+        return CoarseZones(*fixed[0], *fixed[1], glasses=(bridge, right, left), certain=own[..., 3], light=np.ascontiguousarray(own[..., :3]))
 
     def soften(self, mask: Mask01) -> Mask01:
         """Take the stairs off a coarse mask."""
@@ -103,16 +103,17 @@ class CoarseZones:
     beard: Mask01
     lips: Mask01
     lips_look: Float
+    glasses: tuple[Mask01, Mask01, Mask01]
     certain: Mask01
     light: Float
 
 
 @functools.lru_cache(maxsize=4)
-def _zone_stack(feather: float) -> tuple[Float, Float]:
-    """The fixed zones side by side, so that two look-ups fetch them all."""
+def _zone_stack(feather: float) -> tuple[Float, Float, Float]:
+    """The fixed zones side by side, so that three look-ups fetch them all."""
     zone = zones(COARSE_DENSITY, feather)
     first = cv2.merge([zone.inside, zone.middle, zone.skin, zone.core])
-    return first, cv2.merge([zone.beard, zone.lower_lip, lips_look(COARSE_DENSITY)])
+    return first, cv2.merge([zone.beard, zone.lower_lip, lips_look(COARSE_DENSITY)]), cv2.merge(zone.glasses)
 
 
 def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout | None:
@@ -136,7 +137,8 @@ def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout
     seen = seen * seen * (3 - 2 * seen)
     covered = np.clip(_look_up(zone.inside, atlas_map, COARSE_DENSITY) * 3, 0, 1) * np.clip(seen * 3, 0, 1)
     covered = cv2.GaussianBlur(covered, (0, 0), 1.0) * (canvas.triangle >= 0)
-    depth = cv2.distanceTransform((canvas.triangle >= 0).astype(np.uint8) * (covered > 0.05), cv2.DIST_L2, 3)
+    shown = cv2.copyMakeBorder((covered > 0.05).astype(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=(0, 0, 0, 0))
+    depth = cv2.distanceTransform(shown, cv2.DIST_L2, 3)[1:-1, 1:-1]
     heart = (depth > 0.13 * width * scale).astype(np.float32)
     return FaceLayout(
         box=box, coarse_width=width * scale, coarse_shape=shape, atlas_map=atlas_map,

@@ -33,6 +33,9 @@ LEFT_BROW = (300, 293, 334, 296, 336, 285, 295, 282, 283, 276)
 OUTER_LIPS = (61, 146, 91, 181, 84, 17, 314, 405, 321, 375, 291, 409, 270, 269, 267, 0, 37, 39, 40, 185)
 LOWER_LIP = (61, 146, 91, 181, 84, 17, 314, 405, 321, 375, 291, 308, 324, 318, 402, 317, 14, 87, 178, 88, 95, 78)
 INNER_LIPS = (78, 95, 88, 178, 87, 14, 317, 402, 318, 324, 308, 415, 310, 311, 312, 13, 82, 81, 80, 191)
+NOSE_BRIDGE = (193, 168, 417, 351, 6, 122)
+UNDER_RIGHT_EYE = (111, 117, 118, 119, 120, 121, 128, 114, 47, 100, 101, 50, 123, 116)
+UNDER_LEFT_EYE = (340, 346, 347, 348, 349, 350, 357, 343, 277, 329, 330, 280, 352, 345)
 CORE = (107, 9, 336, 299, 333, 298, 372, 345, 352, 411, 427, 423, 327, 2, 98, 203, 207, 187, 123, 116, 143, 68, 104, 69)
 NOSTRILS = (64, 98, 97, 2, 326, 327, 294, 278, 344, 440, 275, 4, 45, 220, 115, 48)
 
@@ -99,6 +102,8 @@ class Zones:
     """The lower lip and what is around it."""
     beard: Mask01
     """Below the nose, where hair thins out into skin."""
+    glasses: tuple[Mask01, Mask01, Mask01]
+    """Where glasses show against skin: on the nose's bridge, under the right eye, under the left eye."""
     core: Mask01
     """Cheeks, nose and the middle of the forehead: skin on nearly every face, beard, fringe or not."""
 
@@ -136,6 +141,7 @@ def zones(density: int, feather: float) -> Zones:
         skin=(oval * (1 - features)).astype(np.float32),
         lower_lip=paint(LOWER_LIP, grow=0.025),
         beard=np.broadcast_to(np.clip((height - nose_line) / 0.06, 0, 1), shape).astype(np.float32),
+        glasses=(paint(NOSE_BRIDGE), paint(UNDER_RIGHT_EYE), paint(UNDER_LEFT_EYE)),
         core=(paint(CORE) * (1 - features)).astype(np.float32),
     )
 
