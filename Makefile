@@ -44,6 +44,7 @@ bench: $(DEVELOPMENT)
 	$(PY) -m bench.models
 	$(PY) -m bench.swap_speed
 	$(PY) -m bench.memory
+	$(PY) -m bench.stop
 
 quality: $(DEVELOPMENT)
 	$(PY) -m tools.quality_sheet

@@ -29,8 +29,7 @@ def machine() -> dict[str, Any]:
 def told(name: str, title: str, rows: Sequence[Mapping[str, Any]], before: Mapping[str, Any]) -> None:
     """Print `rows` and write them to out/bench/NAME.json; `before` is machine() from before the first measurement."""
     after = machine()
-    caption = f"{before['processor']}, {before['cores']} cores, load {before['load_1min']} to {after['load_1min']}"
-    table = Table(title=title, caption=caption)
+    table = Table(title=title)
     for key in rows[0]:
         table.add_column(key, justify="left" if isinstance(rows[0][key], str) else "right")
     for row in rows:
@@ -39,6 +38,7 @@ def told(name: str, title: str, rows: Sequence[Mapping[str, Any]], before: Mappi
     path = RESULTS / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"before": dict(before), "after": after, "rows": [dict(r) for r in rows]}, indent=1))
+    print(f"{before['processor']}, {before['cores']} cores, load {before['load_1min']} to {after['load_1min']}")
     print(f"written to {path.relative_to(ROOT)}")
 
 

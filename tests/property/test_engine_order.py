@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from secondface.observe import BusyClock
 from secondface.pipeline.engine import EngineOptions, Stage, run_stages
 
 Item = tuple[int, np.ndarray]
-QUICK = settings(max_examples=40, deadline=None)
+QUICK = settings(max_examples=40)
 
 delays = st.sampled_from([0.0, 0.0, 0.0002, 0.002])
 stage_shapes = st.lists(st.tuples(delays, st.integers(1, 32), st.integers(1, 3)), min_size=0, max_size=5)
@@ -134,33 +136,50 @@ def test_the_first_failure_stops_everything_and_is_raised(
     assert own_threads() == set()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(shapes=stage_shapes, after=st.integers(0, 50), in_flight=st.integers(1, 16))
-def test_cancel_from_anywhere_ends_within_a_second(
+def test_after_a_cancel_no_thread_begins_more_than_it_holds(
     shapes: list[tuple[float, int, int]], after: int, in_flight: int
 ) -> None:
-    cancel = threading.Event()
-    asked = 0.0
+    cancel, stopping = threading.Event(), threading.Event()
+    begun: Counter[str] = Counter()
+
+    def begin(name: str) -> None:
+        if stopping.is_set():
+            begun[name] += 1
 
     def sink(item: Item) -> None:
-        nonlocal asked
+        begin("encode")
         if item[0] == after:
-            asked = time.perf_counter()
             cancel.set()
 
     def endless() -> Iterator[Item]:
-        index = 0
-        while True:
+        for index in count():
+            begin("decode")
             yield index, np.full(8, index)
-            index += 1
 
+    def noting(stage: Stage[Item]) -> Stage[Item]:
+        def work(batch: list[Item]) -> Iterator[Item]:
+            for item in batch:
+                begin(stage.name)
+                yield from stage.work([item])
+
+        return replace(stage, work=work)
+
+    stages = [noting(stage) for stage in stages_of(shapes)]
     with pytest.raises(Cancelled):
-        run_stages(endless(), stages_of(shapes), sink, options=EngineOptions(max_in_flight=in_flight), cancel=cancel)
-    assert time.perf_counter() - asked < 1.0
+        run_stages(
+            endless(), stages, sink, options=EngineOptions(max_in_flight=in_flight), cancel=cancel, stopping=stopping
+        )
+    # Whoever took a batch before the stop may still begin it, and is sent away when it hands on its first item;
+    # one of several workers hands on whole batches.
+    longest = {stage.name: max(stage.max_batch, EngineOptions.group) for stage in stages}
+    most = {stage.name: stage.workers * (longest[stage.name] if stage.workers > 1 else 1) for stage in stages}
+    assert all(number <= most.get(name, 1) for name, number in begun.items())
     assert own_threads() == set()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(shapes=stage_shapes.filter(bool), computes=st.lists(st.booleans(), min_size=5, max_size=5))
 def test_device_time_is_the_union_of_what_compute_stages_did(
     shapes: list[tuple[float, int, int]], computes: list[bool]
@@ -176,8 +195,6 @@ def test_device_time_is_the_union_of_what_compute_stages_did(
         for usage, stage in zip(report.stages[1:-1], stages, strict=True)
         if stage.compute and stage.workers == 1
     ]
-    assert active.busy_ms <= report.elapsed_ms
-    assert active.busy_ms <= sum(busy) + len(busy)
-    assert active.busy_ms >= max(single, default=0) - 1
+    assert max(single, default=0) <= active.busy_ms <= report.elapsed_ms
     if not busy:
         assert active.busy_ns == 0

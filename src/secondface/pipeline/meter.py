@@ -45,14 +45,15 @@ class StageMeter:
     @contextmanager
     def busy(self, active: BusyClock | None = None) -> Generator[None]:
         """While inside, the stage works; `active`, the clock of the whole device, is open too."""
-        started = self._clock()
-        try:
-            with active or nullcontext():
+        # the device is opened first and closed last, so that no stage can be busy for longer than its device
+        with active or nullcontext():
+            started = self._clock()
+            try:
                 yield
-        finally:
-            elapsed = self._clock() - started
-            with self._guard:
-                self._busy_ns += elapsed
+            finally:
+                elapsed = self._clock() - started
+                with self._guard:
+                    self._busy_ns += elapsed
 
     def count(self) -> None:
         """One more item is done."""

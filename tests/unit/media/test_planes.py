@@ -153,7 +153,7 @@ def test_a_small_frame_is_its_own_thumbnail() -> None:
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_box_can_be_written_and_read_back(data: st.DataObject) -> None:
     width, height = data.draw(st.integers(1, 40)), data.draw(st.integers(1, 40))
     x0, y0 = data.draw(st.integers(0, width - 1)), data.draw(st.integers(0, height - 1))

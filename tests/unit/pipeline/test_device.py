@@ -36,12 +36,12 @@ class Sleepers:
 
 
 def test_calls_open_the_clock_of_the_run() -> None:
-    active = BusyClock()
+    active, started = BusyClock(), time.perf_counter()
     session = RunSessions(Sleepers(), active, lambda: None).get("sleeper")
     assert session.name == "sleeper"
     assert session.run({"x": np.ones(2)})["x"].tolist() == [1, 1]
     session.run({})
-    assert 40 <= active.busy_ms < 200
+    assert 40 <= active.busy_ms <= (time.perf_counter() - started) * 1000
 
 
 def test_a_stopping_run_makes_no_further_call() -> None:

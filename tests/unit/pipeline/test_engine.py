@@ -12,6 +12,9 @@ import pytest
 from secondface.errors import Cancelled, InternalFault
 from secondface.pipeline.engine import EngineOptions, Progress, Stage, frames_in_flight, run_stages
 
+PATIENCE_S = 60
+"""How long a test waits for a thread that must come; only a broken engine makes it wait that long."""
+
 
 def waiting(seconds: float):
     def work(batch: list[int]) -> Iterator[int]:
@@ -29,36 +32,54 @@ def slow_items(number: int, seconds: float) -> Iterator[int]:
 
 
 def test_decode_compute_and_encode_overlap() -> None:
-    started = time.perf_counter()
-    stages = [Stage("a", waiting(0.01)), Stage("b", waiting(0.01))]
-    run_stages(slow_items(30, 0.01), stages, lambda _: time.sleep(0.01))
-    one_after_another = 30 * 4 * 0.01
-    assert time.perf_counter() - started < 0.5 * one_after_another
+    # All four must be at work at once, each on an item of its own, or nobody gets past the barrier.
+    together = threading.Barrier(4)
+
+    def meet(at: int, item: int) -> None:
+        if item == at:
+            together.wait(PATIENCE_S)
+
+    def meeting(at: int, items: Iterable[int]) -> Iterator[int]:
+        for item in items:
+            meet(at, item)
+            yield item
+
+    stages = [Stage[int]("a", lambda batch: meeting(2, batch)), Stage[int]("b", lambda batch: meeting(1, batch))]
+    run_stages(meeting(3, range(6)), stages, lambda item: meet(0, item))
+    assert not together.broken
 
 
 def test_workers_share_a_stage_and_keep_the_order() -> None:
     seen: list[int] = []
+    together = threading.Barrier(4)
 
     def uneven(batch: list[int]) -> Iterable[int]:
         for item in batch:
-            time.sleep(0.02 if item % 4 == 0 else 0.001)
+            if item < 4:
+                together.wait(PATIENCE_S)
+            time.sleep(0.005 if item % 4 == 0 else 0.0)
         return batch
 
-    started = time.perf_counter()
     run_stages(range(40), [Stage("uneven", uneven, max_batch=1, workers=4)], seen.append)
     assert seen == list(range(40))
-    assert time.perf_counter() - started < 0.17
 
 
 def test_a_slow_stage_sees_long_batches_and_never_more_than_its_limit() -> None:
     sizes: list[int] = []
+    many = threading.Event()
+
+    def source() -> Iterator[int]:
+        for index in range(100):
+            if index == 40:
+                many.set()
+            yield index
 
     def work(batch: list[int]) -> Iterable[int]:
         sizes.append(len(batch))
-        time.sleep(0.01)
+        assert many.wait(PATIENCE_S)
         return batch
 
-    run_stages(range(100), [Stage("batched", work, max_batch=16)], lambda _: None, options=EngineOptions(64))
+    run_stages(source(), [Stage("batched", work, max_batch=16)], lambda _: None, options=EngineOptions(64))
     assert max(sizes) == 16
     assert sum(sizes) == 100
 
@@ -92,20 +113,32 @@ def test_a_step_that_loses_or_adds_frames_is_our_fault(times: int, workers: int)
 
 def test_progress_is_told_in_the_calling_thread_and_ends_complete() -> None:
     told: list[tuple[Progress, threading.Thread]] = []
+    again = threading.Semaphore(0)
+
+    def tell(progress: Progress) -> None:
+        told.append((progress, threading.current_thread()))
+        again.release()
+
+    def source() -> Iterator[int]:
+        for index in range(40):
+            if index in (10, 20, 30):
+                assert again.acquire(timeout=PATIENCE_S)
+            yield index
+
     run_stages(
-        slow_items(40, 0.01),
-        [Stage("a", waiting(0.005))],
+        source(),
+        [Stage("a", waiting(0.001))],
         lambda _: None,
         options=EngineOptions(total=40, progress_every_s=0.05),
-        on_progress=lambda progress: told.append((progress, threading.current_thread())),
+        on_progress=tell,
     )
     assert {thread for _, thread in told} == {threading.current_thread()}
     done = [progress.done for progress, _ in told]
     assert done == sorted(done)
-    assert len(done) >= 3
+    assert len(done) >= 4
     last = told[-1][0]
     assert (last.done, last.total) == (40, 40)
-    assert 30 < last.per_second < 100
+    assert last.per_second == pytest.approx(40_000 / last.elapsed_ms)
     assert last.device_active_ms <= last.elapsed_ms
     assert [stage.name for stage in last.stages] == ["decode", "a", "encode"]
 
@@ -122,11 +155,9 @@ def test_a_failing_progress_listener_stops_the_run() -> None:
 def test_ctrl_c_cancels() -> None:
     timer = threading.Timer(0.1, _thread.interrupt_main)
     timer.start()
-    started = time.perf_counter()
     with pytest.raises(Cancelled):
         run_stages(slow_items(10_000, 0.01), [Stage("a", waiting(0.01))], lambda _: None)
     timer.join()
-    assert time.perf_counter() - started < 1.1
     assert {thread.name for thread in threading.enumerate()}.isdisjoint({"decode", "a", "encode"})
 
 
