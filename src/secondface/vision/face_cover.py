@@ -58,7 +58,8 @@ def covered_share(
     anywhere = 1 - skin_likelihood(rgb, core, light)
     strange = anywhere * (zone.skin > 0.4)
     patches = _patches(strange > 0.5, zone.inside, face_width_px)
-    if _wears_glasses(patches, zone.glasses):
+    glasses = _wears_glasses(patches, zone.glasses)
+    if glasses:
         strange = np.maximum(strange, _crossing(anywhere, patches, face_width_px))
         patches = (strange > 0.5).astype(np.uint8) * cv2.dilate(patches, _TOUCHING)
         strange = cv2.dilate(strange, _TOUCHING)  # rims are thin: keep their edges too
@@ -67,7 +68,8 @@ def covered_share(
     share = (strange * near).astype(np.float32)
     if rim is not None:
         share = np.maximum(share, rim * cv2.GaussianBlur(near.astype(np.float32), (0, 0), reach / 5))
-    return share
+    # Hair and beard thin out into skin; the rims of glasses are thin and crisp.
+    return cv2.GaussianBlur(share, (0, 0), 0.6 if glasses else 0.3 + 0.011 * face_width_px)
 
 
 def _wears_glasses(patches: Patches, places: tuple[Mask01, Mask01, Mask01]) -> bool:

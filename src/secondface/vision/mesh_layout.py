@@ -131,7 +131,7 @@ def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout
     scales = np.array([shape[1] / box.width, shape[0] / box.height, scale], np.float32)
     canvas = rasterise(moved * scales, shape)
     carried = canvas.carry(np.concatenate([topology().atlas, local[:, :2], facing(local)[:, None]], 1))
-    seen = np.clip((carried[..., 4] - 0.08) / 0.3, 0, 1)
+    seen = np.clip((carried[..., 4] - 0.10) / 0.32, 0, 1)
     zone = zones(COARSE_DENSITY, feather)
     atlas_map = np.ascontiguousarray(carried[..., :2])
     seen = seen * seen * (3 - 2 * seen)

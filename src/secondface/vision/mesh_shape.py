@@ -60,7 +60,6 @@ def proportion_step(target: Float, source: Float, strength: float) -> Float:
         return np.zeros((MESH_POINTS, 2), np.float32)
     laid = align_rigid(source[:MESH_POINTS], here, _rigid_weights())
     fade = _fade(here)
-    laid[:, :2] -= _sideways(laid - here, here)
     step = (laid - here)[:, :2] * fade[:, None]
     groups = _expression_groups()
     for group, anchors in zip(groups, _ANCHORS, strict=True):
@@ -110,17 +109,6 @@ def _rigid_weights() -> Float:
     for group in _expression_groups():
         weights[group] = 0.1
     return weights
-
-
-def _sideways(step: Float, here: Float) -> Float:
-    """[468,2] the part of steps that moves both sides of the face the same way across it.
-
-    Proportions are even, so that this is what a mesh gets wrong about a turned head: it would turn the nose.
-    """
-    across = here[263, :2] - here[33, :2]
-    across = across / max(float(np.linalg.norm(across)), 1e-6)
-    along = step[:, :2] @ across
-    return ((along + along[topology().mirror[:MESH_POINTS]]) / 2)[:, None] * across
 
 
 def _fade(points: Float) -> Float:
