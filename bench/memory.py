@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     before = machine()
     with tempfile.TemporaryDirectory() as folder:
         rows = [measured(frames, Path(folder)) for frames in options.frames]
-    told("memory", "Peak resident memory of a swap", rows, before)
+    told("memory", {"Peak resident memory of a swap": rows}, before)
     short, long = (row["peak MB"] for row in rows)
     growth = 100 * (long / short - 1)
     print(f"growth {growth:+.1f} % (at most {MOST_GROWTH_PERCENT}), peak {max(short, long)} MB (at most {MOST_MB})")

@@ -53,7 +53,7 @@ def measured(name: str) -> dict[str, Any]:
 
 def main() -> None:
     before = machine()
-    told("stop", "From Ctrl-C to the end of the process", [measured(name) for name in CASES], before)
+    told("stop", {"From Ctrl-C to the end of the process": [measured(name) for name in CASES]}, before)
 
 
 if __name__ == "__main__":

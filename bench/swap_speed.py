@@ -64,8 +64,8 @@ def swap_pass(runner: Local, clip: Path, output: Path) -> tuple[float, RunReport
     return time.perf_counter() - started, report
 
 
-def measured(height: int, rounds: int, folder: Path) -> dict[str, Any]:
-    """One row: the median of `rounds` rounds, the run's stages in percent of its wall time."""
+def measured(height: int, rounds: int, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The median of `rounds` rounds, and what each of the run's stages took of its wall time in percent."""
     clip, plain, swapped = clip_of(height), list[float](), list[tuple[float, RunReport]]()
     # a runner of its own: the first round of each height loads the models too, as a command does
     runner = local()
@@ -75,7 +75,7 @@ def measured(height: int, rounds: int, folder: Path) -> dict[str, Any]:
     plain_s = statistics.median(plain)
     run_s, report = sorted(swapped, key=lambda each: each[0])[len(swapped) // 2]
     ratios = [run / alone for (run, _), alone in zip(swapped, plain, strict=True)]
-    return {
+    row = {
         "clip": f"{height}p",
         "frames": report.frames,
         "swapped": report.swapped_frames,
@@ -86,8 +86,9 @@ def measured(height: int, rounds: int, folder: Path) -> dict[str, Any]:
         "run fps": report.frames / run_s,
         "ratio": statistics.median(ratios),
         "device s": report.device_active_ms / 1000,
-        **{f"{stage.name} %": round(stage.busy_ms / run_s / 10) for stage in report.stages},
     }
+    stages = {stage.name: round(stage.busy_ms / run_s / 10) for stage in report.stages}
+    return row, {"clip": f"{height}p"} | stages
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -100,7 +101,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     before = machine()
     with tempfile.TemporaryDirectory() as folder:
         rows = [measured(height, options.rounds, Path(folder)) for height in options.heights]
-    told("swap_speed", "Swap against a plain decode and encode (stages in percent of wall time)", rows, before)
+    speed, stages = ([row[part] for row in rows] for part in (0, 1))
+    told("swap_speed", {"Swap against plain decode and encode": speed, "Stages, busy % of wall time": stages}, before)
 
 
 if __name__ == "__main__":

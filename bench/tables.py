@@ -1,4 +1,4 @@
-"""How a measurement is told: a table on the screen, JSON in out/bench, and on which machine, how busy."""
+"""How a measurement is told: tables on the screen, JSON in out/bench, and on which machine, how busy."""
 
 from __future__ import annotations
 
@@ -26,18 +26,24 @@ def machine() -> dict[str, Any]:
     }
 
 
-def told(name: str, title: str, rows: Sequence[Mapping[str, Any]], before: Mapping[str, Any]) -> None:
-    """Print `rows` and write them to out/bench/NAME.json; `before` is machine() from before the first measurement."""
+Rows = Sequence[Mapping[str, Any]]
+
+
+def told(name: str, tables: Mapping[str, Rows], before: Mapping[str, Any]) -> None:
+    """Print `tables` by title, write them to out/bench/NAME.json; `before` is machine() before the first measurement."""
     after = machine()
-    table = Table(title=title)
-    for key in rows[0]:
-        table.add_column(key, justify="left" if isinstance(rows[0][key], str) else "right")
-    for row in rows:
-        table.add_row(*(f"{value:.2f}" if isinstance(value, float) else str(value) for value in row.values()))
-    Console(width=None if os.isatty(1) else 160).print(table)
+    console = Console(width=None if os.isatty(1) else 120)
+    for title, rows in tables.items():
+        table = Table(title=title, title_justify="left")
+        for key, value in rows[0].items():
+            table.add_column(key, justify="left" if isinstance(value, str) else "right")
+        for row in rows:
+            table.add_row(*(f"{value:.2f}" if isinstance(value, float) else str(value) for value in row.values()))
+        console.print(table)
     path = RESULTS / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"before": dict(before), "after": after, "rows": [dict(r) for r in rows]}, indent=1))
+    content = {title: [dict(row) for row in rows] for title, rows in tables.items()}
+    path.write_text(json.dumps({"before": dict(before), "after": after, "tables": content}, indent=1) + "\n")
     print(f"{before['processor']}, {before['cores']} cores, load {before['load_1min']} to {after['load_1min']}")
     print(f"written to {path.relative_to(ROOT)}")
 
