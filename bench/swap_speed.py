@@ -11,6 +11,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,29 @@ def clip_of(height: int) -> Path:
     return sample(f"videos/synth_talk_P006_{height}p25.mp4")
 
 
-def plain_pass_s(clip: Path, output: Path) -> float:
-    """Seconds to decode and encode `clip`, its sound copied, by PyAV alone."""
+@dataclass(frozen=True)
+class Spent:
+    """Seconds of a pass on the wall, and of all cores together, which a busy machine stretches less."""
+
+    wall_s: float
+    cores_s: float
+
+
+class Watch:
+    """Stopped by spent()."""
+
+    def __init__(self) -> None:
+        self._wall, self._cores = time.perf_counter(), time.process_time()
+
+    def spent(self) -> Spent:
+        return Spent(time.perf_counter() - self._wall, time.process_time() - self._cores)
+
+
+def plain_pass(clip: Path, output: Path) -> Spent:
+    """Decode and encode `clip`, its sound copied, by PyAV alone."""
     with VideoReader(clip) as reader:
         choice = choose_encoder("mp4", VideoOptions(), reader.picture.layout, (reader.info.width, reader.info.height))
-    started = time.perf_counter()
+    watch = Watch()
     with av.open(str(clip)) as container, av.open(str(output), "w", options={"movflags": "+faststart"}) as written:
         picture = container.streams.video[0]
         picture.codec_context.thread_count, picture.thread_type = DECODER_THREADS, "AUTO"
@@ -54,40 +73,40 @@ def plain_pass_s(clip: Path, output: Path) -> float:
                     frame.pict_type = PictureType.NONE
                     written.mux(encoder.encode(frame))
         written.mux(encoder.encode(None))
-    return time.perf_counter() - started
+    return watch.spent()
 
 
-def swap_pass(runner: Local, clip: Path, output: Path) -> tuple[float, RunReport]:
-    """Seconds of `run` on `clip`, and its report."""
-    started = time.perf_counter()
+def swap_pass(runner: Local, clip: Path, output: Path) -> tuple[Spent, RunReport]:
+    """`run` on `clip`, and its report."""
+    watch = Watch()
     report = runner.run(runner.request([source()], clip, output))
-    return time.perf_counter() - started, report
+    return watch.spent(), report
 
 
 def measured(height: int, rounds: int, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The median of `rounds` rounds, and what each of the run's stages took of its wall time in percent."""
-    clip, plain, swapped = clip_of(height), list[float](), list[tuple[float, RunReport]]()
+    clip, plain, swapped = clip_of(height), list[Spent](), list[tuple[Spent, RunReport]]()
     # a runner of its own: the first round of each height loads the models too, as a command does
     runner = local()
     for _ in range(rounds):
-        plain.append(plain_pass_s(clip, folder / "plain.mp4"))
+        plain.append(plain_pass(clip, folder / "plain.mp4"))
         swapped.append(swap_pass(runner, clip, folder / "swapped.mp4"))
-    plain_s = statistics.median(plain)
-    run_s, report = sorted(swapped, key=lambda each: each[0])[len(swapped) // 2]
-    ratios = [run / alone for (run, _), alone in zip(swapped, plain, strict=True)]
+    alone = sorted(plain, key=lambda each: each.wall_s)[len(plain) // 2]
+    run, report = sorted(swapped, key=lambda each: each[0].wall_s)[len(swapped) // 2]
     row = {
         "clip": f"{height}p",
         "frames": report.frames,
         "swapped": report.swapped_frames,
-        "plain s": plain_s,
-        "run s": run_s,
-        "first run s": swapped[0][0],
-        "plain fps": report.frames / plain_s,
-        "run fps": report.frames / run_s,
-        "ratio": statistics.median(ratios),
-        "device s": report.device_active_ms / 1000,
+        "plain s": alone.wall_s,
+        "run s": run.wall_s,
+        "first run s": swapped[0][0].wall_s,
+        "plain fps": report.frames / alone.wall_s,
+        "run fps": report.frames / run.wall_s,
+        "ratio": statistics.median(one.wall_s / other.wall_s for (one, _), other in zip(swapped, plain, strict=True)),
+        "plain core ms": 1000 * alone.cores_s / report.frames,
+        "run core ms": 1000 * run.cores_s / report.frames,
     }
-    stages = {stage.name: round(stage.busy_ms / run_s / 10) for stage in report.stages}
+    stages = {stage.name: round(stage.busy_ms / run.wall_s / 10) for stage in report.stages}
     return row, {"clip": f"{height}p"} | stages
 
 

@@ -30,7 +30,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def told(name: str, tables: Mapping[str, Rows], before: Mapping[str, Any]) -> None:
-    """Print `tables` by title, write them to out/bench/NAME.json; `before` is machine() before the first measurement."""
+    """Print `tables` by title and keep them in out/bench/NAME.json; `before` is machine() before all measurements."""
     after = machine()
     console = Console(width=None if os.isatty(1) else 120)
     for title, rows in tables.items():
