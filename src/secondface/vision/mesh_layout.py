@@ -13,7 +13,16 @@ import numpy as np
 
 from secondface.frames import RGB8, Box, Face, Float, Frame, Mask01
 from secondface.vision.mesh_render import facing, rasterise
-from secondface.vision.mesh_topology import INNER_LIPS, LEFT_EYE, MESH_POINTS, RIGHT_EYE, lips_look, topology, with_skirt, zones
+from secondface.vision.mesh_topology import (
+    INNER_LIPS,
+    LEFT_EYE,
+    MESH_POINTS,
+    RIGHT_EYE,
+    lips_look,
+    topology,
+    with_skirt,
+    zones,
+)
 from secondface.vision.source_atlas import COARSE_DENSITY, SourceAtlas
 
 _SMALLEST_FACE_PX = 12
@@ -77,7 +86,13 @@ class FaceLayout:
         fixed = [cv2.split(_look_up(part, self.atlas_map, COARSE_DENSITY)) for part in _zone_stack(self.feather)]
         own = _look_up(atlas.coarse, self.atlas_map, COARSE_DENSITY)
         bridge, right, left = fixed[2]
-        return CoarseZones(*fixed[0], *fixed[1], glasses=(bridge, right, left), certain=own[..., 3], light=np.ascontiguousarray(own[..., :3]))
+        return CoarseZones(
+            *fixed[0],
+            *fixed[1],
+            glasses=(bridge, right, left),
+            certain=own[..., 3],
+            light=np.ascontiguousarray(own[..., :3]),
+        )
 
     def soften(self, mask: Mask01) -> Mask01:
         """Take the stairs off a coarse mask."""
@@ -89,7 +104,9 @@ class FaceLayout:
         for ring in (RIGHT_EYE, LEFT_EYE, INNER_LIPS):
             polygon = np.round((self.points[list(ring), :2] - 0.5) * 16).astype(np.int32)
             cv2.fillPoly(mask, [polygon], 255, cv2.LINE_AA, 4)
-        return (cv2.GaussianBlur(mask, (0, 0), max(0.5, 0.004 * self.width_px, blur_px)) / np.float32(255)).astype(np.float32)
+        return (cv2.GaussianBlur(mask, (0, 0), max(0.5, 0.004 * self.width_px, blur_px)) / np.float32(255)).astype(
+            np.float32
+        )
 
 
 @dataclass(frozen=True)

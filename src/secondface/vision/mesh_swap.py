@@ -18,7 +18,7 @@ from secondface.vision.mesh_layout import FaceLayout, lay_out
 from secondface.vision.mesh_shape import proportion_step
 from secondface.vision.relight import DARK_OFFSET, Relit, relight
 from secondface.vision.source_atlas import SourceAtlas, build_atlas
-from secondface.vision.texture_match import TextureGains, equalise, grain_of, luma, measure
+from secondface.vision.texture_match import TextureGains, add_grain, equalise, luma, measure
 
 _MEASURE_EVERY = 3
 """Sharpness and grain change slowly, so a stream is measured on every third frame."""
@@ -86,7 +86,9 @@ class MeshSwapper:
             return None
         target = frame.read(layout.box)
         openings = layout.openings(memory.texture.blur_px if memory.texture else 0.0)
-        relit = relight(layout, layout.shrink(target), layout.shrink(openings), atlas, self._options.occlusion, memory.lips)
+        relit = relight(
+            layout, layout.shrink(target), layout.shrink(openings), atlas, self._options.occlusion, memory.lips
+        )
         memory.lips = _ease(memory.lips, relit.lips_seen, 0.3)
         memory.colour = _ease(memory.colour, relit.colour, 0.2)
         frame.write(layout.box, self._compose(target, openings, layout, relit, atlas, memory))
@@ -107,7 +109,10 @@ class MeshSwapper:
             skin = layout.enlarge(relit.skin) * alpha
             if memory.texture is None or memory.frames % _MEASURE_EVERY == 0:
                 wanted = measure(luma(new), luma(under), alpha, skin)
-                fresh, memory.texture = memory.texture is None, wanted if memory.texture is None else memory.texture.toward(wanted, 0.4)
+                fresh, memory.texture = (
+                    memory.texture is None,
+                    wanted if memory.texture is None else memory.texture.toward(wanted, 0.4),
+                )
                 if fresh and wanted.blur_px > 0:
                     alpha = layout.enlarge(relit.alpha) * (1 - layout.openings(wanted.blur_px))
             new = _retexture(new, under, skin, memory.texture)
@@ -117,10 +122,7 @@ class MeshSwapper:
 
 def _retexture(new: Float, under: Float, skin: Mask01, texture: TextureGains) -> Float:
     """As sharp and as grainy as what is under it."""
-    new = equalise(new, texture.bands)
-    if texture.grain > 0.1:
-        new = new + grain_of(under) * (skin * np.float32(texture.grain))[..., None]
-    return new
+    return add_grain(equalise(new, texture.bands), under, skin, texture.grain)
 
 
 def _lifted(image: RGB8) -> Float:

@@ -65,7 +65,9 @@ class _View:
 def build_atlas(pictures: Sequence[tuple[RGB8, Face]], enlarge: Callable[[RGB8], RGB8] | None = None) -> SourceAtlas:
     """Combine pictures (and their faces) of one person. The squarest and finest view wins at each texel."""
     if enlarge is not None:
-        pictures = [_enlarged(rgb, face, enlarge) if face.size_px < _SMALL_FACE_PX else (rgb, face) for rgb, face in pictures]
+        pictures = [
+            _enlarged(rgb, face, enlarge) if face.size_px < _SMALL_FACE_PX else (rgb, face) for rgb, face in pictures
+        ]
     widest = max(face.size_px for _, face in pictures)
     density = next((d for d in _DENSITIES if d >= widest * 1.05), _DENSITIES[-1])
     views = [_unroll(rgb, face, density) for rgb, face in pictures]
@@ -120,7 +122,9 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
         core = zone.core * (small_trust > 0.15)
         plain = skin_likelihood(small, core)
         here_light = light_field(small, zone.skin * plain * (small_trust + 0.02), LIGHT_REACH * COARSE_DENSITY)
-        here_certain = np.clip(small_trust * 4, 0, 1) * (1 - covered_share(small, zone, core, COARSE_DENSITY, plain, zone.beard))
+        here_certain = np.clip(small_trust * 4, 0, 1) * (
+            1 - covered_share(small, zone, core, COARSE_DENSITY, plain, zone.beard)
+        )
         full = (first.rgb.shape[1], first.rgb.shape[0])
         ratio = view.rgb / np.maximum(cv2.resize(here_light, full, interpolation=cv2.INTER_LINEAR), 4)
         if detail is None or trust is None or light is None or certain is None:
@@ -133,7 +137,9 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
         trust = np.maximum(trust, view.trust * 0.8)
         certain += coarse(take) * (here_certain - certain)
     assert detail is not None and light is not None and certain is not None
-    detail /= cv2.resize(_stray_light(coarse(detail), zone.skin * certain), (detail.shape[1], detail.shape[0]))[..., None]
+    detail /= cv2.resize(_stray_light(coarse(detail), zone.skin * certain), (detail.shape[1], detail.shape[0]))[
+        ..., None
+    ]
     detail = np.where(detail > 1, 1 + _KNEE * np.tanh((detail - 1) / _KNEE), detail)
     full_light = cv2.resize(light, (detail.shape[1], detail.shape[0]), interpolation=cv2.INTER_LINEAR)
     texture = np.clip(detail * full_light + 0.5, 0, 255).astype(np.uint8)
@@ -146,7 +152,9 @@ def _stray_light(detail: Float, skin: Mask01) -> Mask01:
     sigma = _STRAY_REACH * COARSE_DENSITY
     weight = cv2.GaussianBlur(skin, (0, 0), sigma) + 1e-3
     broad = cv2.GaussianBlur(lightness * skin, (0, 0), sigma) / weight
-    return np.exp((broad - _flip(broad, COARSE_DENSITY)) / 2 * np.minimum(weight, _flip(weight, COARSE_DENSITY))).astype(np.float32)
+    return np.exp(
+        (broad - _flip(broad, COARSE_DENSITY)) / 2 * np.minimum(weight, _flip(weight, COARSE_DENSITY))
+    ).astype(np.float32)
 
 
 def _flip(image: Float, density: int) -> Float:

@@ -14,6 +14,10 @@ import numpy as np
 
 from secondface.frames import Float, Mask01
 
+_LEAST_NOISE = 0.4
+"""A spread below this, in levels of 255, is no grain that anyone sees."""
+_COARSE_GRAIN_PX = 70
+"""A face narrower than twice this has features, not grain, in its second band."""
 _SMALLEST_BAND_PX = 24
 _MOST_BOOST = 1.12
 """Source detail is hardly ever turned up: that would be its noise and its compression."""
@@ -24,10 +28,10 @@ _BLURRED = 0.6
 
 @dataclass(frozen=True)
 class TextureGains:
-    """What to do to the new pixels: a gain per band, finest first, and how much of the target's grain to add."""
+    """What to do to the new pixels: a gain per band, and how much of the target's grain to add per band; finest first."""
 
     bands: tuple[float, ...]
-    grain: float
+    grain: tuple[float, float]
 
     @property
     def blur_px(self) -> float:
@@ -39,8 +43,13 @@ class TextureGains:
         """A step of `rate` (0..1) from these gains to the other ones; a change of the band count takes them whole."""
         if len(self.bands) != len(other.bands):
             return other
-        bands = tuple(a + rate * (b - a) for a, b in zip(self.bands, other.bands, strict=True))
-        return TextureGains(bands, self.grain + rate * (other.grain - self.grain))
+
+        def ease(old: Sequence[float], new: Sequence[float]) -> tuple[float, ...]:
+            return tuple(a + rate * (b - a) for a, b in zip(old, new, strict=True))
+
+        fine, coarse = ease(self.grain, other.grain)
+        return TextureGains(ease(self.bands, other.bands), (fine, coarse))
+
 
 
 def luma(rgb: Float) -> Float:
@@ -56,22 +65,37 @@ def measure(new: Float, target: Float, where: Mask01, skin: Mask01) -> TextureGa
     edges = where - np.float32(0.9) * skin  # grain on plain skin would hide how soft the edges are
     depth = max(1, int(np.log2(max(2, min(new.shape) / _SMALLEST_BAND_PX))))
     gains = list[float]()
-    grain = 0.0
+    noise: list[tuple[float, float]] = []
     for level in range(depth):
         smaller_new, smaller_target = cv2.pyrDown(new), cv2.pyrDown(target)
         band_new, band_target = _band(new, smaller_new), _band(target, smaller_target)
         spread_new, spread_target = _spread(band_new, edges), _spread(band_target, edges)
         gain = (spread_target + 0.15) / (spread_new + 0.15)
-        if level == 0:
-            noise_new, noise_target = _spread(band_new, skin), _spread(band_target, skin)
-            left = noise_target**2 - (noise_new * min(gain, 1.0)) ** 2
-            grain = float(np.sqrt(max(0.0, left)) / max(noise_target, 1e-3)) if noise_target > 0.4 else 0.0
+        if level == 0 or (level == 1 and min(new.shape) >= _COARSE_GRAIN_PX):
+            noise.append((_spread(band_new, skin) * min(gain, 1.0), _spread(band_target, skin)))
         if gain < _BLURRED:  # the target is out of focus or moves: its bands hold more noise than edges
             gain *= gain / _BLURRED
         gains.append(float(np.clip(gain, 0.02, _MOST_BOOST)))
         new, target = smaller_new, smaller_target
         edges, skin = cv2.pyrDown(edges), cv2.pyrDown(skin)
-    return TextureGains(tuple(gains), grain)
+    return TextureGains(tuple(gains), _missing_grain(noise))
+
+
+def _missing_grain(noise: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """How much of the target's fine and of its coarse grain to add, from (new, target) spreads on plain skin.
+
+    The second band counts only where it is as strong as the first and mostly missing: film grain and coding blotches are,
+    skin is not.
+    """
+
+    def share(new: float, target: float) -> float:
+        return float(np.sqrt(max(0.0, target**2 - new**2)) / target) if target > _LEAST_NOISE else 0.0
+
+    fine = share(*noise[0])
+    if len(noise) < 2 or noise[1][1] < max(3 * _LEAST_NOISE, noise[0][1]):
+        return fine, 0.0
+    coarse = share(*noise[1])
+    return fine, coarse * float(np.clip((coarse - 0.6) / 0.2, 0, 1))
 
 
 def equalise(new: Float, gains: Sequence[float]) -> Float:
@@ -91,9 +115,16 @@ def equalise(new: Float, gains: Sequence[float]) -> Float:
     return result
 
 
-def grain_of(target: Float) -> Float:
-    """The finest band of the target [h,w,3]: its noise, its grain and its pores."""
-    return target - cv2.pyrUp(cv2.pyrDown(target), dstsize=(target.shape[1], target.shape[0]))
+def add_grain(new: Float, target: Float, skin: Mask01, grain: tuple[float, float]) -> Float:
+    """`new` [h,w,3] with the finest band or two of the target's, its noise and pores, added on plain skin."""
+    if max(grain) < 0.1:
+        return new
+    smaller = cv2.pyrDown(target)
+    texture = _band(target, smaller) * np.float32(grain[0])
+    if grain[1] >= 0.1:
+        coarse = _band(smaller, cv2.pyrDown(smaller)) * np.float32(grain[1])
+        texture += cv2.pyrUp(coarse, dstsize=(target.shape[1], target.shape[0]))
+    return new + texture * skin[..., None]
 
 
 def _band(image: Float, smaller: Float) -> Float:
