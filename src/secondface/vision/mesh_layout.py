@@ -13,6 +13,7 @@ import numpy as np
 
 from secondface.frames import RGB8, Box, Face, Float, Frame, Mask01
 from secondface.vision.mesh_render import facing, rasterise
+from secondface.vision.mesh_shape import pose_trust
 from secondface.vision.mesh_topology import (
     INNER_LIPS,
     LEFT_EYE,
@@ -50,6 +51,8 @@ class FaceLayout:
     """[504,2+] reshaped mesh in pixels of the box."""
     width_px: float
     feather: float
+    trust: float
+    """How far the mesh can be relied on: 1 towards the camera, near 0 in profile."""
 
     def shrink(self, image: RGB8 | Mask01) -> Float:
         """An image of the box on the coarse canvas."""
@@ -134,11 +137,12 @@ def _zone_stack(feather: float) -> tuple[Float, Float, Float]:
 
 
 def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout | None:
-    """Lay a face out with its points moved by `step` [468,2] face widths; None where it is too small or outside the frame."""
+    """Lay a face out with its points moved by `step` [468,2] face widths; None where it is too small, in profile or outside the frame."""
     mesh = with_skirt(face.points)
     width = face.size_px
     box = Box.around(mesh[:MESH_POINTS], 3).clip(frame.width, frame.height)
-    if width < _SMALLEST_FACE_PX or min(box.width, box.height) < _SMALLEST_FACE_PX:
+    trust = pose_trust(face.points)
+    if trust < 0.02 or width < _SMALLEST_FACE_PX or min(box.width, box.height) < _SMALLEST_FACE_PX:
         return None
     scale = min(1.0, COARSE_DENSITY / width)
     shape = (max(8, round(box.height * scale)), max(8, round(box.width * scale)))
@@ -160,7 +164,7 @@ def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout
     return FaceLayout(
         box=box, coarse_width=width * scale, coarse_shape=shape, atlas_map=atlas_map,
         target_map=np.ascontiguousarray(carried[..., 2:4]), seen=seen.astype(np.float32), covered=covered.astype(np.float32), heart=heart,
-        points=moved, width_px=width, feather=feather,
+        points=moved, width_px=width, feather=feather, trust=trust,
     )  # fmt: skip
 
 

@@ -26,6 +26,8 @@ from secondface.vision.mesh_topology import (
 )
 
 
+_TRUSTED_YAW, _LAST_YAW = 42.0, 60.0
+"""Degrees between which a swap fades out."""
 _LIP_RATIOS = (0.75, 1.35)
 """How much thinner or thicker lips may become; a smile stretches lips, so that the source's measure is only a hint."""
 _ANCHORS = ([0, 37, 267, 39, 269], [33, 133], [362, 263])
@@ -55,7 +57,7 @@ def proportion_step(target: Float, source: Float, strength: float) -> Float:
     inside and fades to nothing on the outline. Eyes and mouth move, and widen, as wholes, so that the expression stays.
     """
     here = target[:MESH_POINTS]
-    strength *= 1 - _smoothstep((abs(yaw_degrees(here)) - 35) / 30)
+    strength *= 1 - _smoothstep((abs(yaw_degrees(here)) - 30) / 25)
     if strength <= 0:
         return np.zeros((MESH_POINTS, 2), np.float32)
     laid = align_rigid(source[:MESH_POINTS], here, _rigid_weights())
@@ -79,6 +81,11 @@ def yaw_degrees(points: Float) -> float:
     u, _, vt = np.linalg.svd(a.T @ b)
     forward = (u @ vt)[2]  # where the canonical face's depth axis points in the picture
     return float(np.degrees(np.arctan2(-forward[0], forward[2])))
+
+
+def pose_trust(points: Float) -> float:
+    """1 for faces towards the camera, 0 for profiles: there the mesh guesses half of its points, and eyes land on cheeks."""
+    return 1 - _smoothstep((abs(yaw_degrees(points)) - _TRUSTED_YAW) / (_LAST_YAW - _TRUSTED_YAW))
 
 
 def symmetric(points: Float) -> Float:

@@ -60,7 +60,7 @@ def relight(
         free *= 1 - np.float32(hidden) * zone.beard
     skin = zone.skin * plain * free
     light = light_field(bent, skin * (layout.seen + np.float32(0.02)), LIGHT_REACH * layout.coarse_width)
-    alpha = layout.soften(zone.inside * layout.seen * zone.certain) * free
+    alpha = layout.soften(zone.inside * layout.seen * zone.certain) * (free * np.float32(layout.trust))
     shown = alpha * (1 - openings)
     sampled = layout.sample_small(atlas) + np.float32(DARK_OFFSET)
     gain = (light + np.float32(DARK_OFFSET)) / np.maximum(zone.light + np.float32(DARK_OFFSET), 1)
