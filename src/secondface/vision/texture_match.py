@@ -91,11 +91,11 @@ def _missing_grain(noise: Sequence[tuple[float, float]]) -> tuple[float, float]:
     def share(new: float, target: float) -> float:
         return float(np.sqrt(max(0.0, target**2 - new**2)) / target) if target > _LEAST_NOISE else 0.0
 
-    fine = share(*noise[0])
+    fine = 0.8 * share(*noise[0])
     if len(noise) < 2 or noise[1][1] < max(3 * _LEAST_NOISE, noise[0][1]):
         return fine, 0.0
     coarse = share(*noise[1])
-    return fine, coarse * float(np.clip((coarse - 0.6) / 0.2, 0, 1))
+    return fine, 0.4 * coarse * float(np.clip((coarse - 0.6) / 0.2, 0, 1))
 
 
 def equalise(new: Float, gains: Sequence[float]) -> Float:
