@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 RGB8: TypeAlias = npt.NDArray[np.uint8]
 """[height, width, 3], sRGB-like display values, red first."""
-Mask01: TypeAlias = npt.NDArray[np.float32]
-"""[height, width], 0..1."""
-Float: TypeAlias = npt.NDArray[np.float32]
+Mask01: TypeAlias = npt.NDArray[np.floating]
+"""[height, width], 0..1; float32."""
+Float: TypeAlias = npt.NDArray[np.floating]
+"""float32, although numpy's own types lose sight of that in arithmetic with Python numbers."""
 
 
 @dataclass(frozen=True, slots=True)

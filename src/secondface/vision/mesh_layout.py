@@ -82,7 +82,8 @@ class FaceLayout:
 
     def sample_small(self, atlas: SourceAtlas) -> Float:
         texture, density = atlas.level_for(self.coarse_width)
-        return _look_up(texture, self.atlas_map, density).astype(np.float32)
+        place = self.atlas_map * np.float32(density) - np.float32(0.5)
+        return cv2.remap(texture, place, None, cv2.INTER_LINEAR).astype(np.float32)
 
     def zones(self, atlas: SourceAtlas) -> CoarseZones:
         """The atlas's zones and the source's light on the coarse canvas."""
@@ -137,7 +138,10 @@ def _zone_stack(feather: float) -> tuple[Float, Float, Float]:
 
 
 def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout | None:
-    """Lay a face out with its points moved by `step` [468,2] face widths; None where it is too small, in profile or outside the frame."""
+    """Lay a face out with its points moved by `step` [468,2] face widths.
+
+    None where the face is too small, in profile or outside the frame.
+    """
     mesh = with_skirt(face.points)
     width = face.size_px
     box = Box.around(mesh[:MESH_POINTS], 3).clip(frame.width, frame.height)
@@ -163,8 +167,8 @@ def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout
     heart = (depth > 0.13 * width * scale).astype(np.float32)
     return FaceLayout(
         box=box, coarse_width=width * scale, coarse_shape=shape, atlas_map=atlas_map,
-        target_map=np.ascontiguousarray(carried[..., 2:4]), seen=seen.astype(np.float32), covered=covered.astype(np.float32), heart=heart,
-        points=moved, width_px=width, feather=feather, trust=trust,
+        target_map=np.ascontiguousarray(carried[..., 2:4]), seen=seen.astype(np.float32),
+        covered=covered.astype(np.float32), heart=heart, points=moved, width_px=width, feather=feather, trust=trust,
     )  # fmt: skip
 
 

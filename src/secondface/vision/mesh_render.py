@@ -1,4 +1,4 @@
-"""Dense maps from a mesh: for each pixel of a canvas, where on other layouts of the same mesh it lies, and how it faces.
+"""Dense maps from a mesh: where each pixel of a canvas lies on other layouts of the same mesh, and how it faces.
 
 Works on a coarse canvas that the caller scales up: inside a triangle the maps are affine, so that nothing is lost.
 """
@@ -46,8 +46,8 @@ def rasterise(points: Float, shape: tuple[int, int]) -> Canvas:
     triangles = topology().triangles
     corners = points[triangles]
     order = np.argsort(-corners[:, :, 2].mean(1)) if points.shape[1] > 2 else np.arange(len(triangles))
-    skirt = (triangles >= MESH_POINTS).any(1)
-    order = np.concatenate([order[skirt[order]], order[~skirt[order]]])  # the skirt never hides the face
+    of_skirt = np.any(triangles >= MESH_POINTS, axis=1)[order]
+    order = np.concatenate([order[of_skirt], order[~of_skirt]])  # the skirt never hides the face
     ids = np.full(shape, -1, np.int32)
     # fillConvexPoly takes the centre of the first pixel as 0; ours is at 0.5.
     grid = np.round((corners[:, :, :2] - 0.5) * (1 << _SUBPIXEL_BITS)).astype(np.int32)
@@ -96,7 +96,7 @@ def facing(points: Float) -> Float:
 
 @functools.cache
 def _corners_by_vertex() -> tuple[npt.NDArray[np.int32], Float, Callable[[Float], Float]]:
-    """The face's own triangles, the sign that turns each normal outwards, and how to sum per-triangle values at vertices."""
+    """The face's own triangles, the sign that turns each normal outwards, and how to sum their values at vertices."""
     triangles = topology().triangles
     inner = triangles[(triangles < MESH_POINTS).all(1)]
     flat = topology().atlas.astype(np.float64)

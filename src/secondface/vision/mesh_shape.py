@@ -25,13 +25,12 @@ from secondface.vision.mesh_topology import (
     with_skirt,
 )
 
-
 _TRUSTED_YAW, _LAST_YAW = 42.0, 60.0
 """Degrees between which a swap fades out."""
 _LIP_RATIOS = (0.75, 1.35)
 """How much thinner or thicker lips may become; a smile stretches lips, so that the source's measure is only a hint."""
 _ANCHORS = ([0, 37, 267, 39, 269], [33, 133], [362, 263])
-"""Where mouth and eyes sit, whatever they do: the upper lip stays when the jaw drops, the corners when the eye blinks."""
+"""Where mouth and eyes sit, whatever they do: the upper lip stays when the jaw drops, eye corners in a blink."""
 
 
 def align_rigid(
@@ -53,8 +52,8 @@ def align_rigid(
 def proportion_step(target: Float, source: Float, strength: float) -> Float:
     """How each point [468,2] of the target moves towards the source's proportions, in target face widths.
 
-    The source's mesh is laid rigidly on the target's; what is left is the difference in proportions. It is applied in full
-    inside and fades to nothing on the outline. Eyes and mouth move, and widen, as wholes, so that the expression stays.
+    The source's mesh is laid rigidly on the target's; what is left is the difference in proportions. It is applied in
+    full inside and fades to nothing on the outline. Eyes and mouth move, and widen, as wholes, so that the expression stays.
     """
     here = target[:MESH_POINTS]
     strength *= 1 - _smoothstep((abs(yaw_degrees(here)) - 30) / 25)
@@ -84,7 +83,7 @@ def yaw_degrees(points: Float) -> float:
 
 
 def pose_trust(points: Float) -> float:
-    """1 for faces towards the camera, 0 for profiles: there the mesh guesses half of its points, and eyes land on cheeks."""
+    """1 for faces towards the camera, 0 for profiles: there the mesh guesses, and eyes land on cheeks."""
     return 1 - _smoothstep((abs(yaw_degrees(points)) - _TRUSTED_YAW) / (_LAST_YAW - _TRUSTED_YAW))
 
 
@@ -133,7 +132,7 @@ def _turned_in(points: Float) -> Float:
 
 
 def _move_as_one(here: Float, there: Float, group: npt.NDArray[np.intp], anchors: list[int]) -> Float:
-    """[n,2] steps that shift a group as its anchors shift, and bring its width, not its opening, towards the new width."""
+    """[n,2] steps that shift a group as its anchors shift, and bring its width, not its opening, to the new one."""
     middle = here[group].mean(0)
     shift = there[anchors].mean(0) - here[anchors].mean(0)
     widen = float(np.clip(np.ptp(there[group, 0]) / max(np.ptp(here[group, 0]), 1e-3), 0.85, 1.15))
@@ -170,7 +169,7 @@ def _smooth(step: Float, held: npt.NDArray[np.intp]) -> Float:
 
 @functools.cache
 def _neighbours() -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Float]:
-    """The neighbours of all mesh points one after the other, where each point's begin, and how many they are [468,1]."""
+    """The neighbours of all mesh points in a row, where each point's begin, and how many they are [468,1]."""
     triangles = topology().triangles
     inner = triangles[(triangles < MESH_POINTS).all(1)]
     linked = np.zeros((MESH_POINTS, MESH_POINTS), bool)

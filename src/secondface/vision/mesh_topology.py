@@ -1,4 +1,4 @@
-"""The canonical face: which points make which triangles, where they lie in the atlas, and which belong to brow, eye or lip.
+"""The canonical face: its triangles, where its points lie in the atlas, and which belong to brow, eye or lip.
 
 The atlas is a cylinder unrolled around the head, so that cheeks and ears of a frontal face get room of their own.
 Vertices 0..467 are MediaPipe's mesh; 468..503 are a skirt outside the face outline that keeps maps continuous there.

@@ -40,8 +40,8 @@ class SourceAtlas:
     density: int
     """Pixels per face width of the finest level."""
     coarse: Float
-    """[h,w,4] at COARSE_DENSITY: the light field of the texture, and where the texture really shows this person's face (1),
-    not hair, hand, glasses or a guess (0)."""
+    """[h,w,4] at COARSE_DENSITY: the light field of the texture, and where the texture really shows this person's face
+    (1), not hair, hand, glasses or a guess (0)."""
     shape: Float
     """[468,3] the mesh of the picture that shows the face best."""
 
@@ -101,7 +101,7 @@ def _unroll(rgb: RGB8, face: Face, density: int) -> _View:
     cosine = facing(mesh)
     canvas = rasterise(topology().atlas * density, atlas_shape(density))
     carried = canvas.carry(np.concatenate([place, cosine[:, None]], 1).astype(np.float32))
-    seen = cv2.remap(crop, carried[..., :2], None, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)  # type: ignore[call-overload]
+    seen = cv2.remap(crop, carried[..., :2], None, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
     ramp = np.clip((carried[..., 2] - 0.12) / 0.5, 0, 1)
     return _View(seen.astype(np.float32), (ramp * ramp * min(1.0, face.size_px / density)).astype(np.float32))
 
@@ -147,7 +147,7 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
 
 
 def _stray_light(detail: Float, skin: Mask01) -> Mask01:
-    """[h,w] coarse: what of the detail's broad shading is lopsided. Faces are even, so that it is light from one side."""
+    """[h,w] coarse: the lopsided part of the detail's broad shading. Faces are even, so that it is light from a side."""
     lightness = np.log(np.maximum(detail.mean(2), 0.05))
     sigma = _STRAY_REACH * COARSE_DENSITY
     weight = cv2.GaussianBlur(skin, (0, 0), sigma) + 1e-3

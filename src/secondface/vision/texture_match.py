@@ -28,7 +28,7 @@ _BLURRED = 0.6
 
 @dataclass(frozen=True)
 class TextureGains:
-    """What to do to the new pixels: a gain per band, and how much of the target's grain to add per band; finest first."""
+    """What to do to the new pixels: a gain per band, and how much of the target's grain to add; finest first."""
 
     bands: tuple[float, ...]
     grain: tuple[float, float]
@@ -49,7 +49,6 @@ class TextureGains:
 
         fine, coarse = ease(self.grain, other.grain)
         return TextureGains(ease(self.bands, other.bands), (fine, coarse))
-
 
 
 def luma(rgb: Float) -> Float:
@@ -84,8 +83,8 @@ def measure(new: Float, target: Float, where: Mask01, skin: Mask01) -> TextureGa
 def _missing_grain(noise: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """How much of the target's fine and of its coarse grain to add, from (new, target) spreads on plain skin.
 
-    The second band counts only where it is as strong as the first and mostly missing: film grain and coding blotches are,
-    skin is not.
+    The second band counts only where it is as strong as the first and mostly missing: film grain and coding blotches
+    are, skin is not.
     """
 
     def share(new: float, target: float) -> float:
