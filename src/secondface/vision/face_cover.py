@@ -52,7 +52,8 @@ def covered_share(
     """[h,w] 0..1: how much of each pixel is in front of the face; `rim` says where its surroundings count too.
 
     `rgb` [h,w,3] 0..255; `core` weighs pixels that are surely skin: the light on it is what all others are held
-    against, so that a beard cannot pass as skin by being all there is on the chin. `plain` is a first `skin_likelihood`.
+    against, so that a beard cannot pass as skin by being all there is on the chin. `plain` is a first
+    `skin_likelihood`.
     """
     light = light_field(rgb, core * plain, _LIGHT_REACH * face_width_px)
     anywhere = 1 - skin_likelihood(rgb, core, light)

@@ -53,7 +53,8 @@ def proportion_step(target: Float, source: Float, strength: float) -> Float:
     """How each point [468,2] of the target moves towards the source's proportions, in target face widths.
 
     The source's mesh is laid rigidly on the target's; what is left is the difference in proportions. It is applied in
-    full inside and fades to nothing on the outline. Eyes and mouth move, and widen, as wholes, so that the expression stays.
+    full inside and fades to nothing on the outline. Eyes and mouth move, and widen, as wholes, so that the
+    expression stays.
     """
     here = target[:MESH_POINTS]
     strength *= 1 - _smoothstep((abs(yaw_degrees(here)) - 30) / 25)

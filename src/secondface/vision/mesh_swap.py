@@ -2,7 +2,8 @@
 
 A dense-mesh swap. Per face and frame: reshape the target's mesh towards the source's proportions, sample the source's
 atlas at the right fineness, give it the target's light, keep what the target must keep (eyes, teeth, hair, whatever
-hangs in front), match grain and sharpness, blend. Knows one face at a time; must not know files, tracks or models' files.
+hangs in front), match grain and sharpness, blend. Knows one face at a time; must not know files,
+tracks or models' files.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
 
 
 def _stray_light(detail: Float, skin: Mask01) -> Mask01:
-    """[h,w] coarse: the lopsided part of the detail's broad shading. Faces are even, so that it is light from a side."""
+    """[h,w] coarse: the lopsided part of the detail's broad shading. Faces are even, so it is light from a side."""
     lightness = np.log(np.maximum(detail.mean(2), 0.05))
     sigma = _STRAY_REACH * COARSE_DENSITY
     weight = cv2.GaussianBlur(skin, (0, 0), sigma) + 1e-3
