@@ -12,6 +12,8 @@ RUNTIME := $(VENV)/.runtime-$(call CHECKSUM,requirements.lock)
 DEVELOPMENT := $(VENV)/.development-$(call CHECKSUM,requirements-dev.lock)
 PIP := $(PY) -m pip --disable-pip-version-check --quiet
 
+SHARED ?= ../shared
+
 CHECKED := src tests tools bench
 
 .PHONY: help demo test check unit bench quality docs locks
@@ -47,7 +49,7 @@ bench: $(DEVELOPMENT)
 	$(PY) -m bench.stop
 
 quality: $(DEVELOPMENT)
-	$(PY) -m tools.quality_sheet
+	$(PY) -m tools.quality_sheet --shared $(SHARED)
 
 docs: $(DEVELOPMENT)
 	$(PY) -m tools.translations

@@ -14,7 +14,7 @@ from secondface.frames import Sessions
 from secondface.models.sessions import OrtSessions
 from tools.quality_sheet.cases import CLIP_RUNS, HARD_PAIRS, PAIRS, ClipRun, Pair, portrait
 from tools.quality_sheet.entries import Entry, Sheet, head
-from tools.quality_sheet.figures import Blocks, PairMeasure, measure_clip, measure_pair, median_identity
+from tools.quality_sheet.figures import PairMeasure, measure_clip, measure_pair, median_identity
 from tools.quality_sheet.outside import OutsideView, PersonRows, Pixels, pixels
 from tools.quality_sheet.page import write_page
 from tools.quality_sheet.picture import draw
@@ -22,7 +22,7 @@ from tools.quality_sheet.picture import draw
 ROOT = Path(__file__).resolve().parents[2]
 _SIDE = 384
 _FRAMES_SHOWN = 6
-_SAMPLED, _ALL = Blocks(12, 40), Blocks(1, 1)
+_ASK_EVERY = 5
 
 
 def main() -> int:
@@ -30,13 +30,15 @@ def main() -> int:
     parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared", help="folder with media/ and tools/")
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "quality", help="where the sheet goes")
     parser.add_argument("--only", choices=["pairs", "clips"], help="leave the other half out")
-    parser.add_argument("--full", action="store_true", help="measure every frame of the clips, not samples")
+    parser.add_argument(
+        "--full", action="store_true", help="ask the report about every frame of the clips, not every fifth"
+    )
     words = parser.parse_args()
     if not (words.shared / "tools" / "swap_report.py").is_file():
         print(f"No sheet: the sample media and swap_report.py are not in {words.shared} (--shared PATH says where).")
         return 0
     started = time.monotonic()
-    sheet = _Maker(words.shared, words.out).make(words.only, _ALL if words.full else _SAMPLED)
+    sheet = _Maker(words.shared, words.out).make(words.only, 1 if words.full else _ASK_EVERY)
     draw(sheet, words.out / "sheet.png")
     write_page(sheet, words.out)
     print(f"{len(sheet.failing)} figures outside their bounds", *sheet.failing, sep="\n  ")
@@ -54,11 +56,11 @@ class _Maker:
         for folder in ("pairs", "clips", "crops"):
             (out / folder).mkdir(parents=True, exist_ok=True)
 
-    def make(self, only: str | None, blocks: Blocks) -> Sheet:
+    def make(self, only: str | None, ask_every: int) -> Sheet:
         judged, hard = (
             ([], []) if only == "clips" else ([self._pair(p) for p in PAIRS], [self._pair(p) for p in HARD_PAIRS])
         )
-        clips = [] if only == "pairs" else [entry for run in CLIP_RUNS for entry in self._clip(run, blocks)]
+        clips = [] if only == "pairs" else [entry for run in CLIP_RUNS for entry in self._clip(run, ask_every)]
         summary = (median_identity([measure for _, measure in judged]),) if judged else ()
         return Sheet(
             summary,
@@ -81,11 +83,11 @@ class _Maker:
         _tell(entry := Entry(pair.name, pair.remark, ((*shown, after),), figures, output))
         return entry, measure
 
-    def _clip(self, run: ClipRun, blocks: Blocks) -> list[Entry]:
+    def _clip(self, run: ClipRun, ask_every: int) -> list[Entry]:
         sources = [portrait(self._media, source) for source in run.sources]
         target = self._media / "videos" / run.clip
         output = self._out / "clips" / f"{'-'.join(run.sources)}-{target.stem}.mp4"
-        measure = measure_clip(self._view, self._sessions, sources, target, output, blocks)
+        measure = measure_clip(self._view, self._sessions, sources, target, output, ask_every)
         entries = list[Entry]()
         for place, (source, person) in enumerate(zip(sources, measure.people, strict=True)):
             rows = self._heads(person, source, target, output)

@@ -89,7 +89,8 @@ class ClipMeasure:
         rows = [swapped_share(person)]
         rows += [_at_most(name, value, CLIP_BOUNDS[name]) for name, value in steadiness(person).items()]
         medians = [Figure(name, f"{person.median(name):.3f}") for name in PERSON_FIGURES]
-        return [*rows, *medians, Figure("measured", f"{len(person.rows)} of {len(self.times_before)} frames")]
+        seen = Figure("lost faces", str(len(person.lost)), "0", not person.lost)
+        return [seen, *rows, *medians, Figure("frames with a face", str(len(person.rows)))]
 
 
 def measure_pair(view: OutsideView, sessions: Sessions, source: Path, target: Path, output: Path) -> PairMeasure:
@@ -110,34 +111,24 @@ def stray_pixels(view: OutsideView, sessions: Sessions, target: Path, output: Pa
 
 
 def measure_clip(
-    view: OutsideView, sessions: Sessions, sources: Sequence[Path], target: Path, output: Path, blocks: Blocks
+    view: OutsideView, sessions: Sessions, sources: Sequence[Path], target: Path, output: Path, ask_every: int
 ) -> ClipMeasure:
     """Swap a clip into `output`, sources to people from left to right, and measure it from outside."""
     run_file(RunRequest.of_files(sources, target, output), sessions)
     described: list[Descriptor] = [view.identity(view.picture(source)) for source in sources]
     return ClipMeasure(
-        times(target), times(output), sound(target), sound(output), view.clip(described, target, output, blocks)
+        times(target), times(output), sound(target), sound(output), view.clip(described, target, output, ask_every)
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Blocks:
-    """Frames that follow each other, `length` out of every `every`: enough to see shaking, all through a clip."""
-
-    length: int
-    every: int
-
-    def __contains__(self, index: object) -> bool:
-        return isinstance(index, int) and index % self.every < self.length
 
 
 def swapped_share(person: PersonRows) -> Figure:
     """The share of frames with the right new face, where the face is large enough and not in profile."""
-    judged = person.judged(SMALLEST_JUDGED_PX, PROFILE_YAW)
+    judged = [row for row in person.asked if row.width_px >= SMALLEST_JUDGED_PX and abs(row.yaw) < PROFILE_YAW]
     if not judged:
         return Figure("swapped_share", "no face is large enough")
     share = float(np.mean([row.is_swapped for row in judged]))
-    return Figure("swapped_share", f"{share:.3f}", f">= {LEAST_SWAPPED_SHARE}", share >= LEAST_SWAPPED_SHARE)
+    bound = f">= {LEAST_SWAPPED_SHARE} of {len(judged)}"
+    return Figure("swapped_share", f"{share:.3f}", bound, share >= LEAST_SWAPPED_SHARE)
 
 
 def steadiness(person: PersonRows) -> dict[str, float]:

@@ -22,11 +22,14 @@ import numpy.typing as npt
 
 Pixels = npt.NDArray[np.uint8]
 Mesh = npt.NDArray[np.float32]
+Points = npt.NDArray[np.float32]
 Descriptor = npt.NDArray[np.float32]
 Row = dict[str, Any]
 Numbered = tuple[int, Pixels]
 
 _THREADS = 2
+_STEADY = (33, 263, 1, 61, 291)
+"""The points by which the report judges shaking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +39,52 @@ class Shown:
     rgb: Pixels
     meshes: list[Mesh]
 
+    def nearest(self, mesh: Mesh) -> Mesh | None:
+        """The face whose nose is nearest to that of `mesh`."""
+        return min(self.meshes, key=lambda other: _apart(other, mesh), default=None)
+
+    def around(self, mesh: Mesh, margin: float = 0.5) -> Shown:
+        """The surroundings of a face, the nearest mesh first: to measure on whole frames costs seconds."""
+        low, high = mesh[:468, :2].min(0), mesh[:468, :2].max(0)
+        reach = margin * (high - low) + 2
+        x, y = (int(edge) for edge in np.maximum(0, low - reach))
+        right, bottom = (int(edge) for edge in high + reach)
+        meshes = sorted(self.meshes, key=lambda other: _apart(other, mesh))
+        shift = np.array([x, y, 0], np.float32)
+        return Shown(np.ascontiguousarray(self.rgb[y:bottom, x:right]), [each - shift for each in meshes])
+
+
+def _apart(one: Mesh, other: Mesh) -> float:
+    return float(np.abs(one[1, :2] - other[1, :2]).sum())
+
 
 @dataclass(frozen=True, slots=True)
 class FrameRow:
     """One frame of one person."""
 
     index: int
-    figures: Row
-    """As the report gives them."""
     mesh: Mesh
     """Of the face in the target."""
     yaw: float
     """Of the face in the target, -1..1."""
+    points: tuple[Points, Points]
+    """Eye corners, nose tip and mouth corners [5,2] of target and output."""
+    tones: tuple[Points, Points]
+    """Mean Lab colour [3] of the face in target and output."""
+    figures: Row | None
+    """As the report gives them; None where it was not asked."""
     to_other_sources: tuple[float, ...]
     """Distances from the output to the sources that are meant for others."""
 
     @property
+    def width_px(self) -> float:
+        return float(np.ptp(self.mesh[:468, 0]))
+
+    @property
     def is_swapped(self) -> bool:
         """Nearer to its source than to the person who was there, and than to any source that is meant for others."""
-        if not self.figures["face_in_output"]:
-            return False
+        if self.figures is None:
+            raise ValueError(f"frame {self.index} was not asked about")
         to_source = self.figures["id_output_source"]
         return to_source < min((self.figures["id_output_target"], *self.to_other_sources))
 
@@ -64,38 +93,31 @@ class FrameRow:
 class PersonRows:
     """One person through a clip."""
 
-    source_id: Descriptor
     rows: list[FrameRow] = field(default_factory=list[FrameRow])
+    lost: list[int] = field(default_factory=list[int])
+    """Frames in which the target shows the person and the output does not."""
 
-    def both(self) -> list[Row]:
-        return [row.figures for row in self.rows if row.figures["face_in_output"]]
+    @property
+    def asked(self) -> list[FrameRow]:
+        """The rows with all figures of the report."""
+        return [row for row in self.rows if row.figures is not None]
 
     def median(self, figure: str) -> float:
-        return float(np.median([row[figure] for row in self.both()]))
+        return float(np.median([row.figures[figure] for row in self.rows if row.figures is not None]))
 
     def jitter_ratio(self) -> float:
         """The report's own figure: how much points shake from frame to frame, beside the target's."""
-        return self._change("_points", 2)
+        return _ratio([row.points for row in self.rows], 2)
 
     def flicker_ratio(self) -> float:
         """The same for the tone of the face."""
-        return self._change("_tone", 1)
+        return _ratio([row.tones for row in self.rows], 1)
 
-    def judged(self, smallest_px: float, most_yaw: float) -> list[FrameRow]:
-        """Frames in which the target's face is large enough and not in profile."""
-        return [row for row in self.rows if float(np.ptp(row.mesh[:468, 0])) >= smallest_px and abs(row.yaw) < most_yaw]
 
-    def _change(self, key: str, order: int) -> float:
-        """Over frames that follow each other: rows may be samples of a clip."""
-        rows = [row for row in self.rows if row.figures["face_in_output"]]
-        index = np.array([row.index for row in rows])
-        follow = index[order:] - index[:-order] == order
-
-        def mean(end: str) -> float:
-            steps = np.diff(np.array([row.figures[key + end] for row in rows]), order, axis=0)
-            return float(np.abs(steps[follow]).mean())
-
-        return mean("_o") / max(mean("_t"), 1e-6)
+def _ratio(pairs: Sequence[tuple[Points, Points]], order: int) -> float:
+    """Mean change of the output beside that of the target; second differences leave smooth motion out."""
+    before, after = (float(np.abs(np.diff(np.array(side), order, axis=0)).mean()) for side in zip(*pairs, strict=True))
+    return after / max(before, 1e-6)
 
 
 class OutsideView:
@@ -130,48 +152,58 @@ class OutsideView:
             near |= self._report.hull(mesh, rgb.shape, 0.15) > 0
         return near
 
-    def clip(
-        self, source_ids: Sequence[Descriptor], target: Path, output: Path, wanted: Container[int]
-    ) -> list[PersonRows]:
-        """Each person of a clip, `source_ids` from left to right; a single one is the largest face of each frame."""
-        people = [PersonRows(source_id) for source_id in source_ids]
-        frames = zip(pixels(target, wanted), pixels(output, wanted), strict=False)
+    def clip(self, source_ids: Sequence[Descriptor], target: Path, output: Path, ask_every: int) -> list[PersonRows]:
+        """Each person of a clip, `source_ids` from left to right; a single one is the largest face of each frame.
+
+        Points and tones are taken from every frame; the report is asked about every `ask_every`-th.
+        """
+        people = [PersonRows() for _ in source_ids]
+        frames = zip(pixels(target), pixels(output), strict=False)
+
+        def look(frame: tuple[Numbered, Numbered]) -> list[FrameRow | int]:
+            return self._look(*frame, source_ids, asked=frame[0][0] % ask_every == 0)
+
         with ThreadPoolExecutor(_THREADS) as pool:
-            while batch := list(islice(frames, _THREADS * 4)):
-                for rows in pool.map(lambda both: self._rows(people, *both), batch):
+            while batch := list(islice(frames, 4 * _THREADS)):
+                for rows in pool.map(look, batch):
                     for person, row in zip(people, rows, strict=False):
-                        person.rows.append(row)
+                        (person.lost if isinstance(row, int) else person.rows).append(row)  # type: ignore[arg-type]
         return people
 
-    def _rows(self, people: Sequence[PersonRows], before: Numbered, after: Numbered) -> list[FrameRow]:
-        """One row for each person; none where somebody is not seen."""
+    def _look(
+        self, before: Numbered, after: Numbered, source_ids: Sequence[Descriptor], *, asked: bool
+    ) -> list[FrameRow | int]:
+        """One row for each person, or the frame's number where the output lost a face; empty if the target has none."""
         shown = Shown(before[1], self.faces(before[1])), Shown(after[1], self.faces(after[1]))
-        meshes = sorted(shown[0].meshes[: len(people)], key=lambda mesh: float(mesh[1, 0]))
-        if len(meshes) < len(people):
+        meshes = sorted(shown[0].meshes[: len(source_ids)], key=lambda mesh: float(mesh[1, 0]))
+        if len(meshes) < len(source_ids):
             return []
-        sources = [person.source_id for person in people]
-        return [self._row(before[0], sources, place, mesh, *shown) for place, mesh in enumerate(meshes)]
+        return [
+            self._row(before[0], place, mesh, *shown, source_ids if asked else ()) for place, mesh in enumerate(meshes)
+        ]
 
     def _row(
-        self, index: int, sources: Sequence[Descriptor], place: int, mesh: Mesh, before: Shown, after: Shown
-    ) -> FrameRow:
-        """The report's figures of one face. It sees no more than the face's surroundings: whole frames cost seconds."""
-        low, high = mesh[:, :2].min(0), mesh[:, :2].max(0)
-        x, y = (int(edge) for edge in np.maximum(0, low - 0.5 * (high - low)))
-        right, bottom = (int(edge) for edge in high + 0.5 * (high - low))
-        views = dict[int, list[Mesh]]()
-        crops = list[Pixels]()
-        for shown in (before, after):
-            crops.append(np.ascontiguousarray(shown.rgb[y:bottom, x:right]))
-            nearest = sorted(shown.meshes, key=lambda other: float(np.abs(other[1, :2] - mesh[1, :2]).sum()))
-            views[id(crops[-1])] = [other - np.array([x, y, 0], np.float32) for other in nearest]
-        figures = self._report.still(_Found(self._eyes.identity, views), sources[place], *crops)
-        others = list[float]()
-        if len(sources) > 1 and figures["face_in_output"]:
-            seen = self._eyes.identity(crops[1], views[id(crops[1])][0])
-            others = [float(np.linalg.norm(seen - each)) for k, each in enumerate(sources) if k != place]
+        self, index: int, place: int, mesh: Mesh, before: Shown, after: Shown, source_ids: Sequence[Descriptor]
+    ) -> FrameRow | int:
+        there = after.nearest(mesh)
+        if there is None:
+            return index
+        figures, others = None, list[float]()
+        if source_ids:
+            views = before.around(mesh), after.around(mesh)
+            figures = self._report.still(_Found(self._eyes.identity, views), source_ids[place], *(v.rgb for v in views))
+            others = [self._distance(views[1], other) for k, other in enumerate(source_ids) if k != place]
+        points = mesh[_STEADY, :2], there[_STEADY, :2]
+        tones = self._tone(before.rgb, mesh), self._tone(after.rgb, there)
         yaw = float(self._report.ratios(mesh)["yaw"])
-        return FrameRow(index, figures, mesh, yaw, tuple(others))
+        return FrameRow(index, mesh, yaw, points, tones, figures, tuple(others))
+
+    def _distance(self, shown: Shown, source_id: Descriptor) -> float:
+        return float(np.linalg.norm(self._eyes.identity(shown.rgb, shown.meshes[0]) - source_id))
+
+    def _tone(self, rgb: Pixels, mesh: Mesh) -> Points:
+        view = Shown(rgb, [mesh]).around(mesh, 0.02)
+        return self._report.tone(view.rgb, view.meshes[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +211,10 @@ class _Found:
     """In the place of the report's eyes, with faces that were found before."""
 
     identity: Any
-    views: dict[int, list[Mesh]]
+    views: tuple[Shown, ...]
 
     def faces(self, rgb: Pixels) -> list[Mesh]:
-        return self.views[id(rgb)]
+        return next(view.meshes for view in self.views if view.rgb is rgb)
 
 
 def pixels(path: Path, wanted: Container[int] | None = None) -> Iterator[Numbered]:
