@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from secondface.frames import Float
+from secondface.vision.align import fit_similarity
 from secondface.vision.mesh_render import facing
 from secondface.vision.mesh_topology import (
     INNER_LIPS,
@@ -33,20 +34,10 @@ _ANCHORS = ([0, 37, 267, 39, 269], [33, 133], [362, 263])
 """Where mouth and eyes sit, whatever they do: the upper lip stays when the jaw drops, eye corners in a blink."""
 
 
-def align_rigid(
-    moving: npt.NDArray[np.floating], fixed: npt.NDArray[np.floating], weights: Float | None = None
-) -> Float:
-    """`moving` [n,3] after the similarity (rotation, uniform scale, shift) that fits `fixed` best (Umeyama 1991)."""
-    w = np.ones(len(moving)) if weights is None else weights.astype(np.float64)
-    w = (w / w.sum())[:, None]
-    a, b = moving.astype(np.float64), fixed.astype(np.float64)
-    centre_a, centre_b = (a * w).sum(0), (b * w).sum(0)
-    a0, b0 = a - centre_a, b - centre_b
-    u, s, vt = np.linalg.svd((a0 * w).T @ b0)
-    sign = np.ones(a.shape[1])
-    sign[-1] = np.sign(np.linalg.det(u @ vt))
-    scale = float((s * sign).sum() / ((a0**2) * w).sum())
-    return (scale * a0 @ (u * sign) @ vt + centre_b).astype(np.float32)
+def align_rigid(moving: Float, fixed: Float, weights: Float | None = None) -> Float:
+    """`moving` [n,3] after the similarity (rotation, uniform scale, shift) that brings it nearest to `fixed`."""
+    fit = fit_similarity(moving, fixed, weights)
+    return (moving @ fit[:, :-1].T + fit[:, -1]).astype(np.float32)
 
 
 def proportion_step(target: Float, source: Float, strength: float) -> Float:
