@@ -37,7 +37,7 @@ check: $(DEVELOPMENT)
 	$(PY) -m ruff check $(CHECKED)
 	$(PY) -m ruff format --check $(CHECKED)
 	$(VENV)/bin/lint-imports --no-cache
-	$(PY) -m pyright --warnings
+	$(PY) -m pyright --warnings --pythonpath $(PY)
 
 unit: $(DEVELOPMENT)
 	$(PY) -m pytest
