@@ -12,6 +12,8 @@ from av.audio.stream import AudioStream
 from av.container import OutputContainer
 from av.video.frame import PictureType
 
+from secondface.media.ratios import exact
+
 ROOT = Path(__file__).parents[1]
 MEDIA = ROOT.parent / "shared" / "media"
 BUNDLED = ROOT / "src" / "secondface" / "cli" / "sample"
@@ -45,18 +47,19 @@ def enlarged(clip: Path, size: tuple[int, int], frames: int | None = None) -> Pa
 
 def _write(clip: Path, target: Path, size: tuple[int, int], frames: int | None) -> None:
     with av.open(str(clip)) as container, av.open(str(target), "w", options={"movflags": "+faststart"}) as output:
-        rate = container.streams.video[0].average_rate or 25
-        stream = output.add_stream("libx264", rate=int(rate), options={"crf": "18", "preset": "veryfast"})
+        picture_stream = container.streams.video[0]
+        rate = exact(picture_stream.average_rate) or Fraction(25)
+        stream = output.add_stream("libx264", rate=rate, options={"crf": "18", "preset": "veryfast"})
         stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
         sound = output.add_stream("aac", rate=SOUND_RATE) if container.streams.audio else None
         rounds = repeat(clip) if frames else repeat(clip, 1)
         for index, picture in enumerate(islice(chain.from_iterable(map(_pictures, rounds)), frames)):
             scaled = picture.reformat(width=size[0], height=size[1], format="yuv420p", interpolation="BICUBIC")
-            scaled.pts, scaled.time_base, scaled.pict_type = index, Fraction(1, int(rate)), PictureType.NONE
+            scaled.pts, scaled.time_base, scaled.pict_type = index, 1 / rate, PictureType.NONE
             output.mux(stream.encode(scaled))
         output.mux(stream.encode(None))
         if sound is not None:
-            _add_sound(output, sound, clip, Fraction(frames or container.streams.video[0].frames, int(rate)))
+            _add_sound(output, sound, clip, (frames or picture_stream.frames) / rate)
 
 
 def _add_sound(output: OutputContainer, stream: AudioStream, clip: Path, length: Fraction) -> None:
