@@ -6,6 +6,7 @@ lone specks are moles, wrinkles and shadows.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 import cv2
@@ -13,20 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from secondface.frames import Float, Mask01
-from secondface.vision.skin_light import light_field, skin_likelihood
+from secondface.vision.skin_light import skin_likelihood
 
 _LONE_SHARE = 0.05
 """A patch that touches no outline and is smaller than this part of the face is a shadow or a mark on the skin."""
 _EDGE_SHARE = 0.002
 """The same for a patch that reaches in from the outline, as a fringe does."""
-_LIGHT_REACH = 0.3
-"""Wide: the core's light is carried to chin and forehead."""
 _CROSSING = 0.10
 """How far a cover is followed into brows and lids, in face widths."""
 _NEIGHBOURHOOD = 0.03
 """How far around a cover its soft rim and its crossing of a brow are looked for, in face widths."""
 _RIM_SHARE = 0.06
 """Of the places where rims run, the part that must be covered before it is taken for glasses."""
+_REDNESS = np.array([[1.0, -1.0, 0.0]], np.float32)
+_RED_WEIGHT = 1.5
+"""Redness speaks for lips in hard light, where their shading is lost; its lack, under make-up or a beard, says nothing."""
 _TOUCHING = np.ones((3, 3), np.uint8)
 
 Patches: TypeAlias = npt.NDArray[np.uint8]
@@ -47,15 +49,13 @@ class FaceZones(Protocol):
 
 
 def covered_share(
-    rgb: Float, zone: FaceZones, core: Mask01, face_width_px: float, plain: Mask01, rim: Mask01 | None = None
+    rgb: Float, light: Float, zone: FaceZones, core: Mask01, face_width_px: float, rim: Mask01 | None = None
 ) -> Mask01:
     """[h,w] 0..1: how much of each pixel is in front of the face; `rim` says where its surroundings count too.
 
-    `rgb` [h,w,3] 0..255; `core` weighs pixels that are surely skin: the light on it is what all others are held
-    against, so that a beard cannot pass as skin by being all there is on the chin. `plain` is a first
-    `skin_likelihood`.
+    `rgb` [h,w,3] 0..255; `light` what skin should look like there, known from the `core` that is surely skin, so that
+    a beard cannot pass as skin by being all there is on the chin.
     """
-    light = light_field(rgb, core * plain, _LIGHT_REACH * face_width_px)
     anywhere = 1 - skin_likelihood(rgb, core, light)
     strange = anywhere * (zone.skin > 0.4)
     patches = _patches(strange > 0.5, zone.inside, face_width_px)
@@ -94,19 +94,37 @@ def _patches(strange: npt.NDArray[np.bool_], inside: Mask01, width_px: float) ->
     return kept[label].astype(np.uint8)
 
 
-def lips_agreement(rgb: Float, look: Float, lips: Mask01, seen: Mask01, face_width_px: float) -> float:
-    """Correlation, -1..1, of what is where the lips should be with the look of lips; fingers look different.
+@dataclass(frozen=True)
+class LipsPlace:
+    """Where lips are expected, and how they look; each [h,w]."""
 
-    `look` [h,w] is the expected lightness detail; `lips` weighs the pixels around the lower lip. Lips that are mostly
-    turned away (`seen`) are taken to be there.
+    around: Mask01
+    """The lower lip and its surroundings, without the mouth's inside."""
+    lip: Mask01
+    """The lower lip alone."""
+    look: Float
+    """The expected lightness detail."""
+
+
+def lips_agreement(rgb: Float, place: LipsPlace, seen: Mask01, face_width_px: float) -> float:
+    """How much what is where the lips should be looks like lips: fingers are neither so shaded nor redder than around.
+
+    About 0.3 and less for a hand, 0.4 and more for lips. Lips that are mostly turned away (`seen`) are taken to be there.
     """
-    if float((lips * seen).sum()) < max(12.0, 0.6 * float(lips.sum())):
+    around = place.around
+    if float((around * seen).sum()) < max(12.0, 0.6 * float(around.sum())):
         return 1.0
-    here = lightness_detail(rgb, face_width_px)
-    total = lips.sum()
-    a, b = here - (here * lips).sum() / total, look - (look * lips).sum() / total
-    scale = float(np.sqrt((a * a * lips).sum() * (b * b * lips).sum()))
-    return float((a * b * lips).sum()) / scale if scale > 1e-6 else 1.0
+    shade = _correlation(lightness_detail(rgb, face_width_px), place.look, around)
+    red = cv2.GaussianBlur(cv2.transform(cv2.log(rgb + np.float32(8)), _REDNESS), (0, 0), 0.008 * face_width_px)
+    return shade + _RED_WEIGHT * max(0.0, _correlation(red, place.lip, around))
+
+
+def _correlation(a: Float, b: Float, weights: Mask01) -> float:
+    """Weighted correlation of two images [h,w]; 0 where one of them is flat."""
+    total = weights.sum()
+    a, b = a - (a * weights).sum() / total, b - (b * weights).sum() / total
+    scale = float(np.sqrt((a * a * weights).sum() * (b * b * weights).sum()))
+    return float((a * b * weights).sum()) / scale if scale > 1e-6 else 0.0
 
 
 def lightness_detail(rgb: Float, face_width_px: float) -> Float:

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 
 from secondface.frames import RGB8, Box, Face, Float, Frame, Mask01
-from secondface.vision.mesh_render import facing, rasterise
+from secondface.vision.mesh_render import normals, rasterise
 from secondface.vision.mesh_shape import pose_trust
 from secondface.vision.mesh_topology import (
     INNER_LIPS,
@@ -47,6 +47,8 @@ class FaceLayout:
     """[h,w] coarse: 1 on the part of the mesh that is seen."""
     heart: Mask01
     """[h,w] coarse: 1 well inside the outline; the face's tone is judged there."""
+    normals: Float
+    """[h,w,3] coarse: where the face's surface points, z towards the camera."""
     points: Float
     """[504,2+] reshaped mesh in pixels of the box."""
     width_px: float
@@ -123,6 +125,7 @@ class CoarseZones:
     core: Mask01
     beard: Mask01
     lips: Mask01
+    lip: Mask01
     lips_look: Float
     glasses: tuple[Mask01, Mask01, Mask01]
     certain: Mask01
@@ -134,7 +137,8 @@ def _zone_stack(feather: float) -> tuple[Float, Float, Float]:
     """The fixed zones side by side, so that three look-ups fetch them all."""
     zone = zones(COARSE_DENSITY, feather)
     first = cv2.merge([zone.inside, zone.middle, zone.skin, zone.core])
-    return first, cv2.merge([zone.beard, zone.lower_lip, lips_look(COARSE_DENSITY)]), cv2.merge(zone.glasses)
+    second = cv2.merge([zone.beard, zone.lower_lip, zone.lip, lips_look(COARSE_DENSITY)])
+    return first, second, cv2.merge(zone.glasses)
 
 
 def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout | None:
@@ -155,8 +159,8 @@ def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout
     moved[:MESH_POINTS, :2] += step * np.float32(width)
     scales = np.array([shape[1] / box.width, shape[0] / box.height, scale], np.float32)
     canvas = rasterise(moved * scales, shape)
-    carried = canvas.carry(np.concatenate([topology().atlas, local[:, :2], facing(local)[:, None]], 1))
-    seen = np.clip((carried[..., 4] - 0.10) / 0.32, 0, 1)
+    carried = canvas.carry(np.concatenate([topology().atlas, local[:, :2], normals(local)], 1))
+    seen = np.clip((carried[..., 6] - 0.10) / 0.32, 0, 1)
     zone = zones(COARSE_DENSITY, feather)
     atlas_map = np.ascontiguousarray(carried[..., :2])
     seen = seen * seen * (3 - 2 * seen)
@@ -168,7 +172,7 @@ def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout
     return FaceLayout(
         box=box, coarse_width=width * scale, coarse_shape=shape, atlas_map=atlas_map,
         target_map=np.ascontiguousarray(carried[..., 2:4]), seen=seen.astype(np.float32),
-        covered=covered.astype(np.float32), heart=heart, points=moved, width_px=width, feather=feather, trust=trust,
+        covered=covered.astype(np.float32), heart=heart, normals=carried[..., 4:], points=moved, width_px=width, feather=feather, trust=trust,
     )  # fmt: skip
 
 

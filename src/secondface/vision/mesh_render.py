@@ -85,13 +85,18 @@ def _cross(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> npt.NDArra
     return p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0]
 
 
-def facing(points: Float) -> Float:
-    """[504,3] -> [504] cosine between each vertex's normal and the view; negative where the face turns away."""
+def normals(points: Float) -> Float:
+    """[504,3] -> [504,3] unit normals at the vertices, z towards the camera; 0 where a vertex has no triangle."""
     corners, winding, sums = _corners_by_vertex()
     a, b, c = (points[corners[:, i]] for i in range(3))
     at_vertex = sums(np.cross(b - a, c - a) * winding)
-    length = np.linalg.norm(at_vertex, axis=1)
-    return np.divide(at_vertex[:, 2], length, out=np.zeros(len(points), np.float32), where=length > 0)
+    length = np.linalg.norm(at_vertex, axis=1, keepdims=True)
+    return np.divide(at_vertex, length, out=np.zeros_like(at_vertex), where=length > 0)
+
+
+def facing(points: Float) -> Float:
+    """[504,3] -> [504] cosine between each vertex's normal and the view; negative where the face turns away."""
+    return normals(points)[:, 2]
 
 
 @functools.cache

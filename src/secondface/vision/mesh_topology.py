@@ -100,6 +100,8 @@ class Zones:
     """Where plain skin is expected: no brow, eye, lip or nostril."""
     lower_lip: Mask01
     """The lower lip and what is around it."""
+    lip: Mask01
+    """The lower lip alone."""
     beard: Mask01
     """Below the nose, where hair thins out into skin."""
     glasses: tuple[Mask01, Mask01, Mask01]
@@ -140,6 +142,7 @@ def zones(density: int, feather: float) -> Zones:
         middle=(wide * wide * (3 - 2 * wide)).astype(np.float32),
         skin=(oval * (1 - features)).astype(np.float32),
         lower_lip=paint(LOWER_LIP, grow=0.025),
+        lip=paint(LOWER_LIP),
         beard=np.broadcast_to(np.clip((height - nose_line) / 0.06, 0, 1), shape).astype(np.float32),
         glasses=(paint(NOSE_BRIDGE), paint(UNDER_RIGHT_EYE), paint(UNDER_LEFT_EYE)),
         core=(paint(CORE) * (1 - features)).astype(np.float32),

@@ -11,13 +11,19 @@ import cv2
 import numpy as np
 
 from secondface.frames import Float, Mask01
-from secondface.vision.face_cover import covered_share, lips_agreement
+from secondface.vision.face_cover import LipsPlace, covered_share, lips_agreement
 from secondface.vision.mesh_layout import CoarseZones, FaceLayout
+from secondface.vision.shading import fit_shading
 from secondface.vision.skin_light import light_field, skin_likelihood
 from secondface.vision.source_atlas import LIGHT_REACH, SourceAtlas
+from secondface.vision.texture_match import luma
 
 DARK_OFFSET = 5.0
 """Added before colours are divided, so that near-black pixels keep finite ratios."""
+_HARD_LIGHT_REACH = 0.045
+"""Edges of hard light and of cast shadows are kept down to this scale, in face widths."""
+_RELIEF = 0.12
+"""Log lightness by which nose and cheeks model a face in even light; what goes beyond is light."""
 _RIM_REACH = 0.03
 """Detail finer than this, in face widths, is the source's up to the rim."""
 _LIPS_COVERED, _LIPS_SEEN = 0.30, 0.42
@@ -39,7 +45,7 @@ class Relit:
     colour: float
     """How colourful the target's detail is beside the source's, 0..1."""
     lips_seen: float
-    """How much the target's mouth looks like one, -1..1."""
+    """How much the target's mouth looks like one; see `lips_agreement`."""
 
 
 def relight(
@@ -49,17 +55,19 @@ def relight(
     bent = layout.bend_small(small)
     zone = layout.zones(atlas)
     core = zone.core * (layout.seen > 0.3)
-    plain = skin_likelihood(bent, core)
+    shading = fit_shading(bent, layout.normals, zone.skin, core * skin_likelihood(bent, core))
+    plain = skin_likelihood(bent, core, shading)
     free = np.ones_like(layout.seen)
     lips = 1.0
     if occlusion:
-        free -= covered_share(bent, zone, core, layout.coarse_width, plain)
-        lips = lips_agreement(bent, zone.lips_look, zone.lips * (1 - openings), layout.seen, layout.coarse_width)
+        free -= covered_share(bent, shading, zone, core, layout.coarse_width)
+        place = LipsPlace(zone.lips * (1 - openings), zone.lip, zone.lips_look)
+        lips = lips_agreement(bent, place, layout.seen, layout.coarse_width)
         steady = lips if lips_before is None else 0.7 * lips_before + 0.3 * lips
         hidden = np.clip((_LIPS_SEEN - steady) / (_LIPS_SEEN - _LIPS_COVERED), 0, 1)
         free *= 1 - np.float32(hidden) * zone.beard
-    skin = zone.skin * plain * free
-    light = light_field(bent, skin * (layout.seen + np.float32(0.02)), LIGHT_REACH * layout.coarse_width)
+    skin = zone.skin * free * (np.float32(0.3) + np.float32(0.7) * plain)  # lit skin is skin, of whatever colour
+    light = _light_at_scales(bent, skin * (layout.seen + np.float32(0.02)), layout.coarse_width)
     alpha = layout.soften(zone.inside * layout.seen * zone.certain) * (free * np.float32(layout.trust))
     shown = alpha * (1 - openings)
     sampled = layout.sample_small(atlas) + np.float32(DARK_OFFSET)
@@ -70,6 +78,15 @@ def relight(
     gain *= _tone_factor(small, bent, sampled * gain, shown, layout.heart)
     colour = _colourfulness(lifted, sampled * gain, light + np.float32(DARK_OFFSET), shown)
     return Relit(gain, alpha, zone.skin * free * layout.seen, light, colour, lips)
+
+
+def _light_at_scales(rgb: Float, skin: Mask01, width_px: float) -> Float:
+    """[h,w,3] the broad light on the skin, and of finer light only what is too strong to be the relief of a face."""
+    broad = light_field(rgb, skin, LIGHT_REACH * width_px)
+    fine = light_field(rgb, skin, _HARD_LIGHT_REACH * width_px)
+    step = cv2.log((luma(fine) + np.float32(DARK_OFFSET)) / (luma(broad) + np.float32(DARK_OFFSET)))
+    hard = np.sign(step) * np.maximum(np.abs(step) - np.float32(_RELIEF), 0)
+    return broad * np.exp(hard)[..., None]
 
 
 def _rim_factor(there: Float, new: Float, skin: Mask01, zone: CoarseZones, width_px: float) -> Float:

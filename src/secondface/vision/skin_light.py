@@ -53,9 +53,10 @@ def skin_likelihood(rgb: Float, core: Mask01, light: Float | None = None) -> Mas
     # Without a light field the slow change of light over the face is part of the spread.
     floors = (0.18, 0.04, 0.055) if light is not None else (0.22, 0.05, 0.07)
     distance = np.zeros(rgb.shape[:2], np.float32)
+    lit = 1 / (1 + 2 * np.clip(axes[..., 0] / 0.3, 0, 1))  # skin in the light is brighter, and of the light's colour
     for axis, floor in enumerate(floors):
         values = np.ascontiguousarray(axes[..., axis])
         middle = float(np.median(values[inside]))
         spread = max(floor, 1.4826 * float(np.median(np.abs(values[inside] - middle))))
-        distance += ((values - middle) / spread) ** 2
+        distance += (lit * (values - middle) / spread) ** 2
     return np.clip(2.0 - cv2.sqrt(distance) / 2.2, 0, 1).astype(np.float32)

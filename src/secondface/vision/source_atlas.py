@@ -22,6 +22,8 @@ COARSE_DENSITY = 128
 """Pixels per face width of the atlas's masks and light."""
 LIGHT_REACH = 0.17
 """Of a light field, in face widths; source and target must use the same."""
+_WIDE_REACH = 0.3
+"""How far the light on cheeks and nose is carried to tell skin from beard and hair."""
 _SMALL_FACE_PX = 320
 """A source face narrower than this is enlarged, once, by super-resolution."""
 _STRAY_REACH = 0.05
@@ -121,9 +123,10 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
         small, small_trust = coarse(view.rgb), coarse(view.trust)
         core = zone.core * (small_trust > 0.15)
         plain = skin_likelihood(small, core)
+        wide = light_field(small, core * plain, _WIDE_REACH * COARSE_DENSITY)
         here_light = light_field(small, zone.skin * plain * (small_trust + 0.02), LIGHT_REACH * COARSE_DENSITY)
         here_certain = np.clip(small_trust * 4, 0, 1) * (
-            1 - covered_share(small, zone, core, COARSE_DENSITY, plain, zone.beard)
+            1 - covered_share(small, wide, zone, core, COARSE_DENSITY, zone.beard)
         )
         full = (first.rgb.shape[1], first.rgb.shape[0])
         ratio = view.rgb / np.maximum(cv2.resize(here_light, full, interpolation=cv2.INTER_LINEAR), 4)

@@ -18,12 +18,12 @@ _LEAST_NOISE = 0.4
 """A spread below this, in levels of 255, is no grain that anyone sees."""
 _COARSE_GRAIN_PX = 70
 """A face narrower than twice this has features, not grain, in its second band."""
-_SMALLEST_BAND_PX = 24
+_SMALLEST_BAND_PX = 12
 _MOST_BOOST = 1.12
 """Source detail is hardly ever turned up: that would be its noise and its compression."""
 
 _BLURRED = 0.6
-"""A band gain below this means that the target is blurred at that scale."""
+"""A band gain below this part of the coarsest band's means that the target is blurred at that scale."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class TextureGains:
     @property
     def blur_px(self) -> float:
         """Roughly how far the target's blur reaches; 0 where it is sharp."""
-        blurred = sum(1 for gain in self.bands if gain < _BLURRED)
+        blurred = sum(1 for gain in self.bands if gain < _BLURRED * min(1.0, self.bands[-1]))
         return 0.0 if blurred == 0 else 0.7 * 2.0**blurred
 
     def toward(self, other: TextureGains, rate: float) -> TextureGains:
@@ -72,12 +72,20 @@ def measure(new: Float, target: Float, where: Mask01, skin: Mask01) -> TextureGa
         gain = (spread_target + 0.15) / (spread_new + 0.15)
         if level == 0 or (level == 1 and min(new.shape) >= _COARSE_GRAIN_PX):
             noise.append((_spread(band_new, skin) * min(gain, 1.0), _spread(band_target, skin)))
-        if gain < _BLURRED:  # the target is out of focus or moves: its bands hold more noise than edges
-            gain *= gain / _BLURRED
-        gains.append(float(np.clip(gain, 0.02, _MOST_BOOST)))
+        gains.append(gain)
         new, target = smaller_new, smaller_target
         edges, skin = cv2.pyrDown(edges), cv2.pyrDown(skin)
-    return TextureGains(tuple(gains), _missing_grain(noise))
+    return TextureGains(_sharper_blur(gains), _missing_grain(noise))
+
+
+def _sharper_blur(gains: Sequence[float]) -> tuple[float, ...]:
+    """Turn blurred bands down further, as they hold more noise than edges in the target, and keep all in their range.
+
+    Blur takes more from fine bands than from coarse ones; what all bands lack alike is contrast.
+    """
+    level = min(1.0, gains[-1])
+    blurred = [gain * min(1.0, gain / (_BLURRED * level)) for gain in gains]
+    return tuple(float(np.clip(gain, 0.02, _MOST_BOOST)) for gain in blurred)
 
 
 def _missing_grain(noise: Sequence[tuple[float, float]]) -> tuple[float, float]:

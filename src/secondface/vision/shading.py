@@ -1,0 +1,55 @@
+"""How light falls on a face as a whole: a smooth function of where the surface points, fitted to its skin.
+
+Diffuse light is well described by nine numbers per colour (Ramamoorthi and Hanrahan 2001). Fitted robustly, it says how
+bright skin should be also where most of the face is in shade, so that a lit cheek is not taken for something foreign.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from secondface.frames import Float, Mask01
+
+_STEP = 2
+"""Every second pixel of the coarse canvas is enough for nine numbers."""
+_CORE_TERMS = 4
+"""From the core alone only the first-order terms are known well enough to be carried to chin and temples."""
+_RIDGE = 0.01
+_STRANGE = 0.45
+"""Log ratio to the expected lightness at which a pixel counts for little."""
+
+
+def fit_shading(rgb: Float, normals: Float, skin: Mask01, core: Mask01) -> Float:
+    """[h,w,3] the colour that skin would have at each pixel; `normals` [h,w,3] of unit length, z towards the camera.
+
+    Begins with `core`, which is surely skin, then takes in all of `skin` that agrees.
+    """
+    basis = _harmonics(normals)
+    coarse = (slice(None, None, _STEP), slice(None, None, _STEP))
+    columns, pixels = basis[coarse].reshape(-1, basis.shape[2]), rgb[coarse].reshape(-1, 3)
+    weights = core[coarse].reshape(-1)
+    if float(weights.sum()) < 16:
+        return np.full_like(rgb, pixels.mean(0))
+    darkest = 0.3 * np.average(pixels, 0, weights)
+    terms = _CORE_TERMS
+    for _ in range(3):
+        numbers = _solve(columns[:, :terms], pixels, weights)
+        expected = np.maximum(columns[:, :terms] @ numbers, darkest)
+        terms = basis.shape[2]
+        ratio = np.log((pixels.mean(1) + 4) / (expected.mean(1) + 4))
+        weights = skin[coarse].reshape(-1) * np.exp(-((ratio / _STRANGE) ** 2))
+    return np.maximum(basis @ numbers, darkest).astype(np.float32)
+
+
+def _harmonics(normals: Float) -> Float:
+    """[h,w,9] real spherical harmonics up to order two, not normalised."""
+    x, y, z = normals[..., 0], normals[..., 1], normals[..., 2]
+    return np.stack([np.ones_like(x), x, y, z, x * y, x * z, y * z, x * x - y * y, 3 * z * z - 1], -1)
+
+
+def _solve(columns: Float, pixels: Float, weights: Float) -> Float:
+    """[terms,3] weighted least squares, held back a little so that unseen directions stay plain."""
+    weighted = columns * weights[:, None]
+    hold = np.eye(columns.shape[1]) * _RIDGE * float(weights.sum())
+    hold[0, 0] = 0
+    return np.linalg.solve(weighted.T @ columns + hold, weighted.T @ pixels)
