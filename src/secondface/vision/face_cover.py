@@ -28,7 +28,7 @@ _RIM_SHARE = 0.06
 """Of the places where rims run, the part that must be covered before it is taken for glasses."""
 _REDNESS = np.array([[1.0, -1.0, 0.0]], np.float32)
 _RED_WEIGHT = 1.5
-"""Redness speaks for lips in hard light, where their shading is lost; its lack, under make-up or a beard, says nothing."""
+"""Redness speaks for lips in hard light, where shading is lost; its lack, under make-up or a beard, says nothing."""
 _TOUCHING = np.ones((3, 3), np.uint8)
 
 Patches: TypeAlias = npt.NDArray[np.uint8]
@@ -109,7 +109,7 @@ class LipsPlace:
 def lips_agreement(rgb: Float, place: LipsPlace, seen: Mask01, face_width_px: float) -> float:
     """How much what is where the lips should be looks like lips: fingers are neither so shaded nor redder than around.
 
-    About 0.3 and less for a hand, 0.4 and more for lips. Lips that are mostly turned away (`seen`) are taken to be there.
+    About 0.3 and less for a hand, 0.4 and more for lips. Lips that are mostly turned away (`seen`) count as there.
     """
     around = place.around
     if float((around * seen).sum()) < max(12.0, 0.6 * float(around.sum())):

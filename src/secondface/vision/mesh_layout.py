@@ -172,7 +172,8 @@ def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout
     return FaceLayout(
         box=box, coarse_width=width * scale, coarse_shape=shape, atlas_map=atlas_map,
         target_map=np.ascontiguousarray(carried[..., 2:4]), seen=seen.astype(np.float32),
-        covered=covered.astype(np.float32), heart=heart, normals=carried[..., 4:], points=moved, width_px=width, feather=feather, trust=trust,
+        covered=covered.astype(np.float32), heart=heart, normals=carried[..., 4:], points=moved,
+        width_px=width, feather=feather, trust=trust,
     )  # fmt: skip
 
 

@@ -31,13 +31,13 @@ def fit_shading(rgb: Float, normals: Float, skin: Mask01, core: Mask01) -> Float
     if float(weights.sum()) < 16:
         return np.full_like(rgb, pixels.mean(0))
     darkest = 0.3 * np.average(pixels, 0, weights)
-    terms = _CORE_TERMS
-    for _ in range(3):
-        numbers = _solve(columns[:, :terms], pixels, weights)
-        expected = np.maximum(columns[:, :terms] @ numbers, darkest)
-        terms = basis.shape[2]
-        ratio = np.log((pixels.mean(1) + 4) / (expected.mean(1) + 4))
+    numbers = _solve(columns[:, :_CORE_TERMS], pixels, weights)
+    expected = columns[:, :_CORE_TERMS] @ numbers
+    for _ in range(2):
+        ratio = np.log((pixels.mean(1) + 4) / (np.maximum(expected, darkest).mean(1) + 4))
         weights = skin[coarse].reshape(-1) * np.exp(-((ratio / _STRANGE) ** 2))
+        numbers = _solve(columns, pixels, weights)
+        expected = columns @ numbers
     return np.maximum(basis @ numbers, darkest).astype(np.float32)
 
 
