@@ -21,6 +21,8 @@ from secondface.vision.relight import DARK_OFFSET, Relit, relight
 from secondface.vision.source_atlas import SourceAtlas, build_atlas
 from secondface.vision.texture_match import TextureGains, add_grain, equalise, luma, measure
 
+_MOST_REMEMBERED = 64
+"""People at once; a long film has more passers-by than that."""
 _MEASURE_EVERY = 3
 """Sharpness and grain change slowly, so a stream is measured on every third frame."""
 
@@ -77,9 +79,7 @@ class MeshSwapper:
         if face.source is None:
             return None
         atlas = self._sources[face.source].atlas
-        memory = self._memory.get(face.track_id)
-        if memory is None or memory.scene != scene:
-            memory = self._memory[face.track_id] = _Memory(scene)
+        memory = self._remember(face.track_id, scene)
         step = proportion_step(face.points, atlas.shape, self._options.shape)
         memory.step = step if memory.step is None else memory.step + np.float32(0.15) * (step - memory.step)
         layout = lay_out(frame, face, memory.step, self._options.feather)
@@ -96,6 +96,16 @@ class MeshSwapper:
         memory.frames += 1
         return layout.box
 
+    def _remember(self, track_id: int, scene: int) -> _Memory:
+        """What is known of that person in this scene; the longest unseen are forgotten."""
+        memory = self._memory.pop(track_id, None)
+        if memory is None or memory.scene != scene:
+            memory = _Memory(scene)
+        self._memory[track_id] = memory
+        if len(self._memory) > _MOST_REMEMBERED:
+            del self._memory[next(iter(self._memory))]
+        return memory
+
     def _compose(
         self, target: RGB8, openings: Mask01, layout: FaceLayout, relit: Relit, atlas: SourceAtlas, memory: _Memory
     ) -> RGB8:
@@ -108,22 +118,20 @@ class MeshSwapper:
             new = _mute(new, layout.enlarge(relit.light) + np.float32(DARK_OFFSET), memory.colour)
         if self._options.match_texture:
             skin = layout.enlarge(relit.skin) * alpha
-            if memory.texture is None or memory.frames % _MEASURE_EVERY == 0:
-                wanted = measure(luma(new), luma(under), alpha, skin)
-                fresh, memory.texture = (
-                    memory.texture is None,
-                    wanted if memory.texture is None else memory.texture.toward(wanted, 0.4),
-                )
-                if fresh and wanted.blur_px > 0:
-                    alpha = layout.enlarge(relit.alpha) * (1 - layout.openings(wanted.blur_px))
-            new = _retexture(new, under, skin, memory.texture)
+            first = memory.texture is None
+            texture = self._texture(memory, new, under, alpha, skin)
+            if first and texture.blur_px > 0:
+                alpha = layout.enlarge(relit.alpha) * (1 - layout.openings(texture.blur_px))
+            new = add_grain(equalise(new, texture.bands), under, skin, texture.grain)
         mixed = cv2.blendLinear(new, under, alpha, 1 - alpha)
         return cv2.add(mixed, (-DARK_OFFSET,) * 4, dtype=cv2.CV_8U)
 
-
-def _retexture(new: Float, under: Float, skin: Mask01, texture: TextureGains) -> Float:
-    """As sharp and as grainy as what is under it."""
-    return add_grain(equalise(new, texture.bands), under, skin, texture.grain)
+    def _texture(self, memory: _Memory, new: Float, under: Float, alpha: Mask01, skin: Mask01) -> TextureGains:
+        """How sharp and how grainy the new pixels are to be; measured now and then, eased in between."""
+        if memory.texture is None or memory.frames % _MEASURE_EVERY == 0:
+            wanted = measure(luma(new), luma(under), alpha, skin)
+            memory.texture = wanted if memory.texture is None else memory.texture.toward(wanted, 0.4)
+        return memory.texture
 
 
 def _lifted(image: RGB8) -> Float:
