@@ -12,8 +12,8 @@ from PIL import Image, ImageDraw, ImageFont
 from tools.quality_sheet.entries import Entry, Sheet, joined
 from tools.quality_sheet.figures import Figure
 
-_SIDE, _TEXT, _MARGIN = 232, 250, 12
-_WIDTH = 2 * (3 * _SIDE + _TEXT + 3 * _MARGIN)
+_SIDE, _TEXT, _MARGIN, _GAP = 232, 250, 12, 4
+_WIDTH = 2 * (3 * _SIDE + 2 * _GAP + _TEXT + 3 * _MARGIN)
 _INK, _FAINT, _GOOD, _BAD = (25, 25, 25), (120, 120, 120), (0, 105, 50), (200, 0, 0)
 _SMALL, _BODY, _LARGE = (ImageFont.load_default(size) for size in (13, 15, 24))
 
@@ -50,7 +50,7 @@ def _summary(figures: Sequence[Figure]) -> Image.Image:
 def _block(entry: Entry) -> Image.Image:
     """Title, pictures, and the figures to the right of them."""
     rows = [[cv2.resize(each, (_SIDE, _SIDE), interpolation=cv2.INTER_AREA) for each in row] for row in entry.pictures]
-    shown = joined([[np.asarray(each, np.uint8) for each in row] for row in rows])
+    shown = joined([[np.asarray(each, np.uint8) for each in row] for row in rows], _GAP)
     size = (shown.shape[1] + _TEXT + 3 * _MARGIN, max(shown.shape[0], 19 * len(entry.figures)) + 40)
     block = Image.new("RGB", size, "white")
     draw = ImageDraw.Draw(block)
