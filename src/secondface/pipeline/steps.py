@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -68,7 +69,7 @@ def _stage_of(step: PlannedStep, context: StepContext) -> Stage[FrameWork]:  # n
         case FaceRestoreParameters() as parameters:
             return _side_by_side(step, _restore(parameters, context))
         case FaceSwapParameters() as parameters:
-            return _in_turn(step, _swap(parameters, context))
+            return Stage(step.name, _swap(parameters, context))
         case ColourParameters() as parameters:
             return _in_turn(step, _colour(parameters))
         case UpscaleParameters(scale=scale):
@@ -121,17 +122,39 @@ def _analyse(context: StepContext) -> Callable[[FrameBatch], Iterable[FrameWork]
     return analyse
 
 
-def _swap(parameters: FaceSwapParameters, context: StepContext) -> Change:
+def _swap(parameters: FaceSwapParameters, context: StepContext) -> Callable[[FrameBatch], Iterator[FrameWork]]:
+    """Swap frame by frame; while one frame's pixels are made, the next frame's geometry and light are."""
     defaults = SwapOptions()
     shape = defaults.shape if parameters.shape is None else parameters.shape
-    options = SwapOptions(shape=shape, occlusion=parameters.occlusion)
-    swapper = MeshSwapper(context.people.people, options)
+    swapper = MeshSwapper(context.people.people, SwapOptions(shape=shape, occlusion=parameters.occlusion))
 
-    def swap(work: FrameWork) -> None:
+    def begin(work: FrameWork, pool: ThreadPoolExecutor) -> list[Future[Box]]:
+        blending: list[Future[Box]] = []
         # The nearest face is drawn last, as it hides the others.
-        chosen = sorted(_chosen(work), key=lambda face: face.size_px)
-        written = [swapper.swap(work.frame, face, work.scene) for face in chosen]
-        context.tally.swapped(work.frame.index, sum(box is not None for box in written))
+        for face in sorted(_chosen(work), key=lambda face: face.size_px):
+            wait(blending)  # faces of one frame may overlap
+            prepared = swapper.prepare(work.frame, face, work.scene)
+            if prepared is not None:
+                blending.append(pool.submit(swapper.blend, prepared))
+        return blending
+
+    def finish(work: FrameWork, blending: list[Future[Box]]) -> FrameWork:
+        context.tally.swapped(work.frame.index, len([future.result() for future in blending]))
+        return work
+
+    def swap(batch: FrameBatch) -> Iterator[FrameWork]:
+        batch.reverse()
+        under_way: tuple[FrameWork, list[Future[Box]]] | None = None
+        with ThreadPoolExecutor(1, "blend") as pool:
+            while batch:
+                work = batch.pop()
+                started = begin(work, pool)
+                if under_way is not None:
+                    yield finish(*under_way)
+                under_way = (work, started)
+                del work
+            if under_way is not None:
+                yield finish(*under_way)
 
     return swap
 

@@ -66,6 +66,19 @@ class _Memory:
     lips: float | None = None
 
 
+@dataclass(frozen=True)
+class PreparedSwap:
+    """A face of which only the pixels are still to be made."""
+
+    frame: Frame
+    target: RGB8
+    layout: FaceLayout
+    relit: Relit
+    atlas: SourceAtlas
+    colour: float
+    memory: _Memory
+
+
 class MeshSwapper:
     """Swaps faces in frames that come in order. One swapper serves one stream."""
 
@@ -76,6 +89,14 @@ class MeshSwapper:
 
     def swap(self, frame: Frame, face: Face, scene: int = 0) -> Box | None:
         """Lay the face's source over it, in place; the box that changed, or None where nothing was done."""
+        prepared = self.prepare(frame, face, scene)
+        return None if prepared is None else self.blend(prepared)
+
+    def prepare(self, frame: Frame, face: Face, scene: int = 0) -> PreparedSwap | None:
+        """The first half of a swap: geometry, light and masks. None where nothing is to be done.
+
+        Call it for one face after the other; `blend` may run meanwhile in another thread, on a face of another frame.
+        """
         if face.source is None:
             return None
         atlas = self._sources[face.source].atlas
@@ -86,15 +107,18 @@ class MeshSwapper:
         if layout is None:
             return None
         target = frame.read(layout.box)
-        openings = layout.openings(memory.texture.blur_px if memory.texture else 0.0)
-        relit = relight(
-            layout, layout.shrink(target), layout.shrink(openings), atlas, self._options.occlusion, memory.lips
-        )
+        openings = layout.shrink(layout.openings())
+        relit = relight(layout, layout.shrink(target), openings, atlas, self._options.occlusion, memory.lips)
         memory.lips = _ease(memory.lips, relit.lips_seen, 0.3)
         memory.colour = _ease(memory.colour, relit.colour, 0.2)
-        frame.write(layout.box, self._compose(target, openings, layout, relit, atlas, memory))
-        memory.frames += 1
-        return layout.box
+        return PreparedSwap(frame, target, layout, relit, atlas, memory.colour, memory)
+
+    def blend(self, prepared: PreparedSwap) -> Box:
+        """The second half: all that is done at the frame's own resolution. In the order of `prepare`."""
+        box = prepared.layout.box
+        prepared.frame.write(box, self._compose(prepared))
+        prepared.memory.frames += 1
+        return box
 
     def _remember(self, track_id: int, scene: int) -> _Memory:
         """What is known of that person in this scene; the longest unseen are forgotten."""
@@ -106,23 +130,24 @@ class MeshSwapper:
             del self._memory[next(iter(self._memory))]
         return memory
 
-    def _compose(
-        self, target: RGB8, openings: Mask01, layout: FaceLayout, relit: Relit, atlas: SourceAtlas, memory: _Memory
-    ) -> RGB8:
-        """All at the frame's resolution, with DARK_OFFSET added until the end."""
-        alpha = layout.enlarge(relit.alpha) * (1 - openings)
-        new = cv2.multiply(_lifted(layout.sample(atlas)), layout.enlarge(relit.gain))
+    def _compose(self, prepared: PreparedSwap) -> RGB8:
+        """The new pixels of the box, with DARK_OFFSET added until the end."""
+        layout, relit, memory, target = prepared.layout, prepared.relit, prepared.memory, prepared.target
+        alpha = layout.enlarge(relit.alpha)
+        outside = 1 - layout.openings(memory.texture.blur_px if memory.texture else 0.0)
+        new = cv2.multiply(_lifted(layout.sample(prepared.atlas)), layout.enlarge(relit.gain))
         seen = layout.enlarge(layout.covered)
         under = _lifted(cv2.blendLinear(layout.bend(target), target, seen, 1 - seen))
-        if memory.colour is not None and memory.colour < 0.9:
-            new = _mute(new, layout.enlarge(relit.light) + np.float32(DARK_OFFSET), memory.colour)
+        if prepared.colour < 0.9:
+            new = _mute(new, layout.enlarge(relit.light) + np.float32(DARK_OFFSET), prepared.colour)
         if self._options.match_texture:
-            skin = layout.enlarge(relit.skin) * alpha
+            skin = layout.enlarge(relit.skin) * alpha * outside
             first = memory.texture is None
-            texture = self._texture(memory, new, under, alpha, skin)
+            texture = self._texture(memory, new, under, alpha * outside, skin)
             if first and texture.blur_px > 0:
-                alpha = layout.enlarge(relit.alpha) * (1 - layout.openings(texture.blur_px))
+                outside = 1 - layout.openings(texture.blur_px)
             new = add_grain(equalise(new, texture.bands), under, skin, texture.grain)
+        alpha *= outside
         mixed = cv2.blendLinear(new, under, alpha, 1 - alpha)
         return cv2.add(mixed, (-DARK_OFFSET,) * 4, dtype=cv2.CV_8U)
 
