@@ -64,7 +64,8 @@ def test_every_codec_keeps_every_stamp(make_clip: MakeClip, tmp_path: Path, name
 
 
 def test_uneven_stamps_and_the_last_length_survive(make_clip: MakeClip, tmp_path: Path) -> None:
-    source, target = make_clip(stamps=STAMPS), tmp_path / "out.mp4"
+    # without B frames: with them, MP4 reckons a clip's length from the order of decoding, and gets uneven ones wrong
+    source, target = make_clip(stamps=STAMPS, options={"bf": "0"}), tmp_path / "out.mp4"
     copy(source, target)
     assert stamps_of(target) == [Fraction(pts, 12800) for pts in STAMPS]
     with VideoReader(source) as one, VideoReader(target) as two:
