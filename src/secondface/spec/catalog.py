@@ -16,7 +16,11 @@ from pydantic.fields import FieldInfo
 
 DETECTION_MODELS: Final = ("face_detect_full192", "face_detect_back256", "face_mesh_478", "face_id_dlib128")
 
-_ENLARGERS: Final = MappingProxyType({"none": "sr2x_photo", "light": "sr2x_photo_dn1", "strong": "sr2x_photo_dn3"})
+Denoise = Literal["none", "light", "strong"]
+ENLARGERS: Final[Mapping[Denoise, str]] = MappingProxyType(
+    {"none": "sr2x_photo", "light": "sr2x_photo_dn1", "strong": "sr2x_photo_dn3"}
+)
+"""The super-resolution model for each strength of denoising."""
 
 Language = Literal["en", "zh"]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -76,7 +80,7 @@ class DenoiseParameters(StepParameters):
     level: Annotated[Literal["light", "strong"], _about("How much noise to remove.", "去噪强度。")] = "light"
 
     def models(self) -> tuple[str, ...]:
-        return (_ENLARGERS[self.level],)
+        return (ENLARGERS[self.level],)
 
 
 class FaceRestoreParameters(StepParameters):
@@ -87,15 +91,12 @@ class FaceRestoreParameters(StepParameters):
         _about("0 to 1, or auto: as much as the face needs.", "0 到 1，或 auto：按需要。"),
     ] = "auto"
     denoise: Annotated[
-        Literal["none", "light", "strong"],
+        Denoise,
         _about("Noise to remove from the face before it is sharpened.", "锐化之前对人脸去噪的强度。"),
     ] = "none"
 
     def models(self) -> tuple[str, ...]:
-        if self.strength == "auto":
-            # The pixels choose, so any of them may be needed.
-            return tuple(_ENLARGERS.values())
-        return tuple(dict.fromkeys((_ENLARGERS["none"], _ENLARGERS[self.denoise])))
+        return tuple(dict.fromkeys((ENLARGERS["none"], ENLARGERS[self.denoise])))
 
 
 class FaceSwapParameters(StepParameters):
@@ -113,8 +114,8 @@ class FaceSwapParameters(StepParameters):
     ] = True
 
     def models(self) -> tuple[str, ...]:
-        enlarger = _ENLARGERS["none"]
-        return ("person_seg_256", enlarger) if self.occlusion else (enlarger,)
+        # Only a source whose face is small is enlarged, but its pixels are not known yet.
+        return (ENLARGERS["none"],)
 
 
 class ColourParameters(StepParameters):
@@ -136,7 +137,7 @@ class UpscaleParameters(StepParameters):
     scale: Annotated[Literal[2, 4], _about("Times wider and higher.", "宽和高的放大倍数。")] = 2
 
     def models(self) -> tuple[str, ...]:
-        return (_ENLARGERS["none"],)
+        return (ENLARGERS["none"],)
 
 
 class LabelParameters(StepParameters):
@@ -240,11 +241,18 @@ def parameters_of(kind: StepKind) -> tuple[ParameterInfo, ...]:
         ParameterInfo(
             name,
             _values(schema),
-            str(kind.parameters.model_fields[name].default),
+            _default(kind.parameters.model_fields[name].default),
             Text(str(schema.get("description", "")), str(schema.get("description_zh", ""))),
         )
         for name, schema in properties.items()
     )
+
+
+def _default(value: object) -> str:
+    """A default in the words of `_values`."""
+    if value is None:
+        return "empty"
+    return str(value) if not isinstance(value, bool) else "yes" if value else "no"
 
 
 def _values(schema: Mapping[str, object]) -> str:

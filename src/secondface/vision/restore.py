@@ -5,19 +5,16 @@ Decides which model sees which pixels at which size; must not know files, settin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
 
 import cv2
 import numpy as np
 
 from secondface.frames import RGB8, Box, Face, Float, Frame, Mask01, Session, Sessions
+from secondface.spec.catalog import ENLARGERS, Denoise
 from secondface.vision.sharpness import blockiness, match_sharpness, noise_sigma, sharpened, sharpness, to_rgb8
 from secondface.vision.tiles import Checkpoint, run_tiled
 
-Denoise = Literal["none", "light", "strong"]
-
-_MODELS: Mapping[Denoise, str] = {"none": "sr2x_photo", "light": "sr2x_photo_dn1", "strong": "sr2x_photo_dn3"}
 _INPUT, _BORDER, _TILE = "Input1", 7, 160
 _CRISP, _SOFT = 0.85, 0.6
 """Above CRISP there is nothing to restore; between the two a model loses more detail than it brings."""
@@ -62,7 +59,7 @@ class FaceRestorer:
 
     def enlarge2x(self, rgb: RGB8, denoise: Denoise = "none") -> RGB8:
         """The picture [h,w,3] at [2h,2w,3], in tiles with exact joints."""
-        session = self._sessions.get(_MODELS[denoise])
+        session = self._sessions.get(ENLARGERS[denoise])
         return run_tiled(
             rgb,
             lambda tile: _enlarge_tile(session, tile),
@@ -85,7 +82,7 @@ class FaceRestorer:
         """The picture [h,w,3] without noise: enlarged by the denoising model, then averaged back tile by tile."""
         if level == "none":
             return rgb.copy()
-        session = self._sessions.get(_MODELS[level])
+        session = self._sessions.get(ENLARGERS[level])
         return run_tiled(
             rgb,
             lambda tile: _halved(_enlarge_tile(session, tile)),

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from secondface.models.manifest import load_manifests
-from secondface.spec.catalog import STEP_KINDS, StepKind, callable_kinds, parameters_of
+from secondface.spec.catalog import STEP_KINDS, FaceRestoreParameters, StepKind, callable_kinds, parameters_of
 
 KINDS = list(STEP_KINDS.values())
 
@@ -25,6 +25,19 @@ def test_every_text_is_there_in_both_languages(kind: StepKind) -> None:
 def test_defaults_are_complete_and_models_exist(kind: StepKind) -> None:
     known = {manifest.name for manifest in load_manifests()}
     assert set(kind.parameters().models()) <= known
+
+
+def test_a_step_names_the_models_that_it_runs_and_no_others() -> None:
+    assert STEP_KINDS["face_swap"].parameters().models() == ("sr2x_photo",)
+    assert STEP_KINDS["face_restore"].parameters().models() == ("sr2x_photo",)
+    assert FaceRestoreParameters(denoise="strong").models() == ("sr2x_photo", "sr2x_photo_dn3")
+    assert STEP_KINDS["denoise"].parameters().models() == ("sr2x_photo_dn1",)
+
+
+def test_defaults_are_shown_in_words() -> None:
+    shown = {p.name: p.default for kind in KINDS for p in parameters_of(kind)}
+    assert (shown["shape"], shown["occlusion"], shown["auto"]) == ("empty", "yes", "no")
+    assert (shown["exposure"], shown["strength"]) == ("0.0", "auto")
 
 
 def test_what_a_caller_can_name() -> None:
