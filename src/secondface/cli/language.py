@@ -16,7 +16,6 @@ DOMAIN = "secondface"
 LOCALE_FOLDER = Path(__file__).parent / "locale"
 
 gettext = _gettext.gettext
-ngettext = _gettext.ngettext
 
 
 def choose_language(wanted: str, environment: Mapping[str, str]) -> Language:

@@ -43,7 +43,6 @@ class Usage:
     """Length of the union of the intervals in which the device worked for this attempt."""
     frames: int = 0
     faces: int = 0
-    peak_device_bytes: int = 0
     peak_resident_bytes: int = 0
 
     def __post_init__(self) -> None:

@@ -26,7 +26,6 @@ class StreamFacts:
     start: Fraction | None = None
     duration: Fraction | None = None
     language: str | None = None
-    attached_picture: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from av.codec.context import CodecContext
 from av.container import InputContainer
 from av.sidedata.sidedata import SideData
 from av.sidedata.sidedata import Type as SideDataType
-from av.stream import Disposition, Stream
+from av.stream import Stream
 from av.video.stream import VideoStream
 
 from secondface.media.containers import legible
@@ -97,7 +97,7 @@ def _stream_facts(stream: Stream) -> StreamFacts:
     return StreamFacts(
         stream.index, stream.type, codec_name(stream) or "unknown",
         seconds(stream.start_time, stream.time_base), seconds(stream.duration, stream.time_base),
-        legible(stream.metadata).get("language"), bool(stream.disposition & Disposition.attached_pic),
+        legible(stream.metadata).get("language"),
     )  # fmt: skip
 
 

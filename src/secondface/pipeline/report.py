@@ -42,7 +42,3 @@ class RunReport:
     """The id in the AIGC label of the output."""
     label_waiver: str | None = None
     """The acknowledgement under which the visible label was left off."""
-
-    @property
-    def frames_without_swap(self) -> int:
-        return self.frames - self.swapped_frames

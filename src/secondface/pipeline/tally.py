@@ -17,7 +17,6 @@ class FaceTally:
         self.people: set[int] = set()
         """Numbers of all tracks seen; the tracker bounds them."""
         self.frames_looked_at = 0
-        self.frames_with_faces = 0
         self.swapped_frames = 0
         self.faces_swapped = 0
         self.gaps: list[tuple[int, int]] = []
@@ -26,7 +25,6 @@ class FaceTally:
     def saw(self, work: FrameWork) -> None:
         """A frame in which faces were looked for."""
         self.frames_looked_at += 1
-        self.frames_with_faces += bool(work.faces)
         self.people.update(face.track_id for face in work.faces)
 
     def swapped(self, index: int, faces: int) -> None:

@@ -6,7 +6,6 @@ compiler, so no route leaves them out. Must not know how a step works.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -168,14 +167,6 @@ class Plan:
     @property
     def swaps(self) -> bool:
         return any(step.name == "face_swap" for step in self.steps)
-
-    def as_json(self) -> str:
-        """A canonical text of the plan, equal for equal plans: a cache key and a log line."""
-        document = {
-            "steps": [{"step": s.name, "parameters": s.parameters.model_dump(mode="json")} for s in self.steps],
-            "label_waiver": self.label_waiver,
-        }
-        return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def compile_pipeline(spec: PipelineSpec, sources: int) -> Plan:

@@ -16,7 +16,6 @@ from secondface.spec.faces import FaceMapping, FaceRule, parse_mapping
 from secondface.spec.graph import LabelSpec, PipelineSpec, Plan, StepSpec, compile_pipeline, describe_validation
 
 Restore = Literal["off", "auto"] | Annotated[float, Field(ge=0.0, le=1.0)]
-Device = Literal["cpu", "cuda", "tensorrt", "auto"]
 
 
 class _Value(BaseModel):

@@ -7,44 +7,19 @@ and maps points in continuous pixel coordinates (pixel centres at +0.5), so scal
 from __future__ import annotations
 
 import math
-from types import MappingProxyType
 from typing import TypeAlias
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
-from secondface.frames import RGB8, Box, Float, Frame, Mask01
+from secondface.frames import RGB8, Box, Frame
 
 Transform: TypeAlias = npt.NDArray[np.float64]
 Points: TypeAlias = npt.NDArray[np.floating]
 Pixels: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.float32]
 
-TEMPLATES = MappingProxyType({
-    "arcface_112_v1": ((0.35473214, 0.45658929), (0.64526786, 0.45658929), (0.5, 0.61154464),
-                       (0.37913393, 0.776875), (0.62086607, 0.776875)),
-    "arcface_112_v2": ((0.34191607, 0.46157411), (0.65653393, 0.45983393), (0.500225, 0.64050536),
-                       (0.37097589, 0.82469196), (0.63151696, 0.82325089)),
-    "arcface_128": ((0.36167656, 0.40387734), (0.63696719, 0.40235469), (0.50019687, 0.56044219),
-                    (0.38710391, 0.72160547), (0.61507734, 0.72034453)),
-    "dfl_whole_face": ((0.35342266, 0.39285716), (0.62797622, 0.39285716), (0.48660713, 0.5401786),
-                       (0.38839287, 0.68750011), (0.59821427, 0.68750011)),
-    "ffhq_512": ((0.37691676, 0.46864664), (0.62285697, 0.46912813), (0.50123859, 0.61331904),
-                 (0.39308822, 0.725411), (0.61150205, 0.72490465)),
-    "mtcnn_512": ((0.36562865, 0.46733799), (0.63305391, 0.46585885), (0.50019127, 0.61942959),
-                  (0.39032951, 0.77598822), (0.61178945, 0.77476328)),
-    "styleganex_384": ((0.42353745, 0.52289879), (0.57725008, 0.52319972), (0.50123859, 0.61331904),
-                       (0.43364461, 0.68337652), (0.57015325, 0.68306005)),
-})  # fmt: skip
-"""Left eye, right eye, nose, left and right mouth corner (as the picture shows them), relative to the crop's side."""
-
 MAX_SAMPLES = 3
-
-
-def five_points(points: Points) -> Float:
-    """[5,2] eye centres, nose tip and mouth corners of a mesh [478,3], in the order of TEMPLATES."""
-    eyes = [points[[33, 133], :2].mean(0), points[[362, 263], :2].mean(0)]
-    return np.stack([*eyes, points[1, :2], points[61, :2], points[291, :2]]).astype(np.float32)
 
 
 def fit_similarity(moving: Points, fixed: Points, weights: npt.NDArray[np.floating] | None = None) -> Transform:
@@ -61,12 +36,6 @@ def fit_similarity(moving: Points, fixed: Points, weights: npt.NDArray[np.floati
     scale = float((s * sign).sum()) / spread if spread > 0 else 1.0
     linear = scale * (u * sign) @ vt
     return np.concatenate([linear, (centre_b - linear @ centre_a)[:, None]], 1)
-
-
-def template_transform(points: Points, template: str, side: int) -> Transform:
-    """Frame to crop: the mesh [478,3] (or five points [5,2]) laid on a named template in a crop of `side` pixels."""
-    five = five_points(points) if len(points) > 5 else points
-    return fit_similarity(five, np.array(TEMPLATES[template]) * side)
 
 
 def square_to_frame(centre: Points, side: float, angle: float, crop_side: int) -> Transform:
@@ -150,24 +119,3 @@ def crop_frame(frame: Frame, to_frame: Transform, size: tuple[int, int], *, cubi
     local = to_frame.copy()
     local[:, 2] -= (box.x0, box.y0)
     return crop_rgb(frame.read(box), local, size, cubic=cubic)
-
-
-def paste_crop(frame: Frame, crop: RGB8, mask: Mask01, to_frame: Transform) -> Box:
-    """Blend `crop` into the frame where `mask` [same height and width] says; returns what was written."""
-    height, width = mask.shape
-    inside = cv2.boundingRect((mask > 0).astype(np.uint8))
-    x, y, w, h = inside if inside[2] else (0, 0, width, height)
-    corners = np.array([[x, y], [x + w, y], [x + w, y + h], [x, y + h]], np.float64)
-    box = Box.around(apply(to_frame, corners).astype(np.float32), 1 + scale_of(to_frame))
-    box = box.clip(frame.width, frame.height)
-    if box.area == 0:
-        return box
-    to_crop = invert(to_frame)
-    to_crop[:, 2] += to_crop[:, :2] @ [box.x0, box.y0]
-    size = (box.width, box.height)
-    weight = resample(mask, to_crop, size, outside=0.0)[..., None]
-    new = resample(crop, to_crop, size, cubic=True).astype(np.float32)
-    old = frame.read(box)
-    mixed = old + (new - old) * weight
-    frame.write(box, np.where(weight > 0, np.round(mixed).clip(0, 255), old).astype(np.uint8))
-    return box

@@ -12,8 +12,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from secondface.frames import RGB8, Box, Float, Frame, Mask01
-from secondface.vision.sharpness import to_rgb8
+from secondface.frames import RGB8, Box, Frame
 
 Curve = npt.NDArray[np.float64]
 """[256] display values 0..1, one for each input level."""
@@ -119,23 +118,6 @@ def measure_look(rgb: RGB8) -> ColourLook:
     )
 
 
-def match_colour(
-    rgb: RGB8, reference: RGB8, mask: Mask01 | None = None, reference_mask: Mask01 | None = None, strength: float = 1.0
-) -> RGB8:
-    """The region [h,w,3] with the mean and spread of `reference` in CIE Lab (Reinhard et al. 2001), spread limited.
-
-    Masks [h,w] say which pixels are measured; `strength` 0..1 is the share of the change that is made.
-    """
-    lab, wanted = _lab(rgb), _lab(reference)
-    mean, spread = _statistics(lab, mask)
-    mean_wanted, spread_wanted = _statistics(wanted, reference_mask)
-    gain = np.clip(spread_wanted / np.maximum(spread, 0.5), 0.7, 1.4)
-    changed = lab + np.float32(strength) * ((lab - mean) * gain + mean_wanted - lab)
-    return to_rgb8(
-        np.asarray(cv2.cvtColor(changed.astype(np.float32), cv2.COLOR_LAB2RGB), np.float32) * np.float32(255)
-    )
-
-
 _WARMTH, _TINT = 0.5, 0.5  # stops that a temperature or tint of 1 moves red, blue and green
 
 
@@ -175,16 +157,3 @@ def _decode(display: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 def _encode(light: Curve) -> Curve:
     return np.where(light <= 0.0031308, light * 12.92, 1.055 * np.power(np.maximum(light, 1e-9), 1 / 2.4) - 0.055)
-
-
-def _lab(rgb: RGB8) -> Float:
-    return np.asarray(cv2.cvtColor(rgb.astype(np.float32) / np.float32(255), cv2.COLOR_RGB2LAB), np.float32)
-
-
-def _statistics(lab: Float, mask: Mask01 | None) -> tuple[Float, Float]:
-    """Mean and standard deviation of each channel over the mask."""
-    flat = lab.reshape(-1, 3)
-    weights = np.ones(len(flat), np.float32) if mask is None else mask.reshape(-1)
-    weights = weights / max(float(weights.sum()), 1e-6)
-    mean = weights @ flat
-    return mean.astype(np.float32), np.sqrt(weights @ (flat - mean) ** 2).astype(np.float32)

@@ -10,18 +10,14 @@ from hypothesis import strategies as st
 
 from secondface.frames import ArrayFrame, Box
 from secondface.vision.align import (
-    TEMPLATES,
     apply,
     crop_frame,
     crop_rgb,
     fit_similarity,
-    five_points,
     invert,
-    paste_crop,
     resample,
     scale_of,
     square_to_frame,
-    template_transform,
 )
 from secondface.vision.frame_levels import FrameLevels, crop_level
 
@@ -90,27 +86,6 @@ def test_invert_undoes(side: float, angle: float, x: float):
     assert scale_of(transform) == pytest.approx(side / 192)
 
 
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_a_template_takes_its_own_points_to_themselves(name: str):
-    template = np.array(TEMPLATES[name]) * 256
-    np.testing.assert_allclose(template_transform(template, name, 256), [[1, 0, 0], [0, 1, 0]], atol=1e-9)
-
-
-def test_five_points_are_in_the_order_of_the_picture():
-    mesh = np.zeros((478, 3), np.float32)
-    for index, x, y in (
-        (33, 10, 10),
-        (133, 20, 10),
-        (362, 40, 10),
-        (263, 50, 10),
-        (1, 30, 20),
-        (61, 20, 30),
-        (291, 40, 30),
-    ):
-        mesh[index, :2] = x, y
-    np.testing.assert_array_equal(five_points(mesh), [[15, 10], [45, 10], [30, 20], [20, 30], [40, 30]])
-
-
 @pytest.mark.parametrize("angle", [0.0, 0.4, -1.3, 2.8])
 @pytest.mark.parametrize("scale", [1.0, 1.3, 1.7, 2.4, 3.1, 5.5, 9.0])
 def test_a_shrunk_crop_is_the_mean_over_each_pixels_footprint(scale: float, angle: float):
@@ -173,31 +148,3 @@ def test_a_crop_from_a_level_is_the_same_picture(side: int):
     error = crop.astype(float) - reference(rgb, to_frame, (96, 96))
     assert np.sqrt((error**2).mean()) < 7
     assert abs(error.mean()) < 0.3
-
-
-def test_paste_puts_a_crop_back_where_it_came_from():
-    rgb = cv2.GaussianBlur(textured(300, 300), (0, 0), 3)
-    frame = ArrayFrame(rgb.copy())
-    to_frame = square_to_frame(np.array([150.0, 140.0]), 150, 0.5, 128)
-    crop = crop_frame(frame, to_frame, (128, 128))
-    assert crop is not None
-    mask = np.zeros((128, 128), np.float32)
-    mask[16:112, 16:112] = 1
-    box = paste_crop(frame, crop, mask, to_frame)
-    changed = frame.rgb.astype(int) - rgb
-    assert np.abs(changed).max() <= 6
-    outside = np.ones((300, 300), bool)
-    outside[box.y0 : box.y1, box.x0 : box.x1] = False
-    assert (changed[outside] == 0).all()
-
-
-def test_paste_changes_nothing_where_the_mask_is_zero():
-    rgb = textured(200, 200)
-    frame = ArrayFrame(rgb.copy())
-    to_frame = square_to_frame(np.array([100.0, 100.0]), 60, 0.0, 60)
-    mask = np.zeros((60, 60), np.float32)
-    mask[20:40, 20:40] = 1
-    paste_crop(frame, np.zeros((60, 60, 3), np.uint8), mask, to_frame)
-    assert (frame.rgb[90:110, 90:110] == 0).all()
-    frame.rgb[89:111, 89:111] = rgb[89:111, 89:111]
-    np.testing.assert_array_equal(frame.rgb, rgb)

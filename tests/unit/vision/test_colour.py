@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from secondface.frames import RGB8, ArrayFrame, Box
-from secondface.vision.colour import ColourCorrector, ColourLook, apply_look, match_colour, measure_look
+from secondface.vision.colour import ColourCorrector, ColourLook, apply_look, measure_look
 
 
 def scene(seed: int = 3) -> RGB8:
@@ -105,19 +105,3 @@ def test_only_the_asked_region_changes() -> None:
     assert changed[10:40, 10:50].any()
     changed[10:40, 10:50] = False
     assert not changed.any()
-
-
-def test_a_region_takes_on_the_colour_of_its_reference() -> None:
-    reference = apply_look(scene(1), ColourLook(temperature=0.5, exposure=-0.4))
-    rgb = scene(2)
-    difference = np.abs(match_colour(rgb, reference).mean((0, 1)) - reference.mean((0, 1)))
-    assert difference.max() < 3
-    assert np.abs(match_colour(rgb, reference, strength=0).astype(int) - rgb).max() <= 1
-
-
-def test_the_match_measures_only_under_its_masks() -> None:
-    rgb, reference = scene(2), scene(2)
-    reference[:40] = 0
-    mask = np.zeros(rgb.shape[:2], np.float32)
-    mask[45:] = 1
-    assert np.abs(match_colour(rgb, reference, mask, mask).astype(int) - rgb).max() <= 1
