@@ -6,14 +6,13 @@ Decides geometry only; must not see pixels. Points are [n,3] in pixels, z in the
 from __future__ import annotations
 
 import functools
-import json
-from importlib.resources import files
 
 import numpy as np
 import numpy.typing as npt
 
 from secondface.frames import Float
 from secondface.vision.align import fit_similarity
+from secondface.vision.mesh_indices import mesh_indices
 from secondface.vision.mesh_render import facing
 from secondface.vision.mesh_topology import (
     INNER_LIPS,
@@ -93,9 +92,9 @@ def _smoothstep(value: float) -> float:
 @functools.cache
 def _expression_groups() -> tuple[npt.NDArray[np.intp], ...]:
     """Points that must keep their arrangement among themselves: the mouth, and each eye with its lids."""
-    indices: dict[str, list[int]] = json.loads(files("secondface.vision").joinpath("mesh_indices.json").read_text())
+    indices = mesh_indices()
     # The refined eye lists run eye contour, lid ring, then rings further out that move with cheek and brow.
-    groups = [sorted({*indices["lips"], *INNER_LIPS}), indices["left_eye"][:32], indices["right_eye"][:32]]
+    groups = [sorted({*indices.lips, *INNER_LIPS}), indices.left_eye[:32], indices.right_eye[:32]]
     return tuple(np.array(group) for group in groups)
 
 
@@ -145,8 +144,7 @@ def _thicken_lips(here: Float, there: Float) -> Float:
 @functools.cache
 def _lip_rings() -> npt.NDArray[np.intp]:
     """[4,20] lip points: outer edge, inner edge and two rings between; lower lip first, corners at 0 and 10."""
-    indices: dict[str, list[int]] = json.loads(files("secondface.vision").joinpath("mesh_indices.json").read_text())
-    return np.array(indices["lips"]).reshape(4, 20)
+    return np.array(mesh_indices().lips).reshape(4, 20)
 
 
 def _smooth(step: Float, held: npt.NDArray[np.intp]) -> Float:
