@@ -128,7 +128,7 @@ def _output_options() -> list[click.Parameter]:
                      help=_("Video quality: smaller is better and larger; 18 looks like the input.")),
         click.Option(["--preset"], metavar=_("NAME"), help=_("Speed of the video encoder, such as veryfast or slow.")),
         click.Option(["--quality"], type=click.IntRange(1, 100), metavar="1..100", help=_("Picture quality.")),
-        click.Option(["--lossless"], is_flag=True, help=_("Lossless WebP or AVIF.")),
+        click.Option(["--lossless"], is_flag=True, help=_("Lossless WebP; PNG and TIFF are always lossless.")),
     ]  # fmt: skip
 
 
