@@ -147,7 +147,7 @@ def _prepare(plan: Plan, casting: Casting, stream: StreamInfo, conduct: Conduct)
             tracker = FaceTracker(sessions)
             if plan.swaps:
                 enlarger = FaceRestorer(sessions, conduct.checkpoint)
-                people = build_sources(casting.sources, tracker, enlarger.enlarge2x)
+                people = build_sources(casting.sources, tracker, enlarger.enlarge_source)
             for source, goal in casting.mapping:
                 mapping.append((source, describe_reference(goal, tracker) if isinstance(goal, Picture) else goal))
             like = describe_reference(casting.like, tracker) if casting.like else None
