@@ -27,6 +27,7 @@ FORMATS = {
     ".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".jpe": "JPEG", ".webp": "WEBP",
     ".avif": "AVIF", ".tif": "TIFF", ".tiff": "TIFF",
 }  # fmt: skip
+_LOSSLESS = frozenset({"PNG", "TIFF", "WEBP"})
 _ALPHA = frozenset({"PNG", "WEBP", "AVIF", "TIFF"})
 _QUALITY = {"JPEG": 95, "WEBP": 92, "AVIF": 85}
 _XMP_TAG = 700
@@ -81,6 +82,13 @@ def write_still(
         part.discard()
         raise
     return notes
+
+
+def require_possible(path: str | Path, options: StillOptions) -> None:
+    """Raise InvalidOption where the format of the output's name cannot do what the options ask for."""
+    name = still_format(path)
+    if options.lossless and name not in _LOSSLESS:
+        raise InvalidOption(f"lossless: {name} is not written without loss; choose {', '.join(sorted(_LOSSLESS))}")
 
 
 def _parameters(name: str, options: StillOptions, captured: str | None, xmp: bytes | None) -> dict[str, Any]:

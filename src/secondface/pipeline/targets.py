@@ -19,7 +19,7 @@ from secondface.media.marks import read_stored_marks
 from secondface.media.read import VideoReader
 from secondface.media.side_streams import StreamReport
 from secondface.media.signatures import sniff
-from secondface.media.still_output import still_format, write_still
+from secondface.media.still_output import require_possible, still_format, write_still
 from secondface.media.write import VideoWriter
 from secondface.pipeline.people import Picture
 from secondface.provenance.metadata import MetadataMarks, read_marks, require_marks
@@ -97,6 +97,7 @@ class StillOutput:
 
     def __init__(self, request: RunRequest, still: Still, marks: MetadataMarks) -> None:
         self._options = StillOptions(quality=request.still.quality, lossless=request.still.lossless)
+        require_possible(request.output, self._options)
         self._still = still
         self._marks = marks
         self._file = UncheckedFile(request.output, marks)

@@ -19,6 +19,7 @@ from secondface.errors import (
 from secondface.media.images import StillOptions, read_still, still_info, write_still
 from secondface.media.limits import Limits
 from secondface.media.probe import probe
+from secondface.media.still_output import require_possible
 
 XMP = b'<x:xmpmeta xmlns:x="adobe:ns:meta/"><a b="\xe4\xb8\xad"/></x:xmpmeta>'
 
@@ -208,3 +209,10 @@ def test_names_decide_only_the_output(tmp_path: Path) -> None:
             write_still(tmp_path / name, picture())
     with pytest.raises(OutputNotWritable):
         write_still(tmp_path / "missing" / "a.png", picture())
+
+
+@pytest.mark.parametrize("name", ["out.jpg", "out.avif"])
+def test_a_format_that_always_loses_something_refuses_lossless(name: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidOption, match="lossless"):
+        require_possible(tmp_path / name, StillOptions(lossless=True))
+    require_possible(tmp_path / "out.webp", StillOptions(lossless=True))
