@@ -126,7 +126,8 @@ def _move_as_one(here: Float, there: Float, group: npt.NDArray[np.intp], anchors
     """[n,2] steps that shift a group as its anchors shift, and bring its width, not its opening, to the new one."""
     middle = here[group].mean(0)
     shift = there[anchors].mean(0) - here[anchors].mean(0)
-    widen = float(np.clip(np.ptp(there[group, 0]) / max(np.ptp(here[group, 0]), 1e-3), 0.85, 1.15))
+    width, wanted = (max(float(np.ptp(mesh[group, 0])), 1e-3) for mesh in (here, there))
+    widen = min(max(wanted / width, 0.85), 1.15)
     return shift + (here[group] - middle) * np.array([0.7, 0.35], np.float32) * (widen - 1)
 
 
@@ -137,7 +138,7 @@ def _thicken_lips(here: Float, there: Float) -> Float:
     ratio = np.ones(rings.shape[1], np.float32)
     for outer_middle, inner_middle, side in ((17, 14, slice(1, 10)), (0, 13, slice(11, 20))):
         now, then = (float(np.linalg.norm(mesh[outer_middle] - mesh[inner_middle])) for mesh in (here, there))
-        ratio[side] = np.clip(then / max(now, 1e-3), *_LIP_RATIOS)
+        ratio[side] = min(max(then / max(now, 1e-3), _LIP_RATIOS[0]), _LIP_RATIOS[1])
     return ((here[rings] - inner)[..., :2] * (ratio - 1)[None, :, None]).astype(np.float32)
 
 
