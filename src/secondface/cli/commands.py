@@ -49,7 +49,10 @@ def shared_options() -> list[click.Parameter]:
             ["--lang"], type=click.Choice(["en", "zh"]), expose_value=False, help=_("Language of messages: en or zh.")
         ),
         click.Option(
-            ["--debug"], is_flag=True, expose_value=False, help=_("Show the traceback of an unexpected fault.")
+            ["--debug"],
+            is_flag=True,
+            expose_value=False,
+            help=_("Log events to stderr as JSON lines, and show the traceback of a fault."),
         ),
     ]
 

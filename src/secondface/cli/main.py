@@ -10,7 +10,7 @@ from io import TextIOWrapper
 
 import click
 
-from secondface import __version__
+from secondface import __version__, observe
 from secondface.cli.commands import Commands, Session, shared_options
 from secondface.cli.exits import OK, USAGE, exit_code
 from secondface.cli.language import asked_for, choose_language, speak
@@ -61,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     language = choose_language(wanted, os.environ)
     speak(language)
     own = Session(language, Screen("json" if "--json" in args else "people"))
+    if "--debug" in args:
+        observe.configure(sys.stderr, "debug")
     if broken and not {"-h", "--help", "--version"} & set(args):
         return _show_error(broken, own)
     try:
