@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TypedDict, Unpack, cast
 
-from secondface.errors import OutputExists
+import numpy as np
+import numpy.typing as npt
+
+from secondface.errors import InvalidOption, OutputExists
 from secondface.frames import RGB8, Sessions
 from secondface.media.images import read_still
 from secondface.media.limits import Limits
 from secondface.media.marks import read_stored_marks
-from secondface.media.part_file import PartFile
+from secondface.media.part_file import require_writable
 from secondface.models.devices import DeviceChoice, DeviceOptions
 from secondface.models.sessions import OrtSessions
 from secondface.pipeline.engine import CancelToken, Progress
@@ -74,12 +77,14 @@ class Local:
         self, sources: Sequence[Path | str | RGB8], target: Path | str | RGB8, **options: Unpack[SwapWords]
     ) -> RGB8:
         """Pictures, as files or RGB arrays [h,w,3], in; one RGB array with the visible label out."""
+        if unknown := set(options) - SwapWords.__annotations__.keys():
+            raise InvalidOption(f"swap() has no option {', '.join(sorted(unknown))}.")
         most = self.settings.max_pixels
         limits = Limits(still_pixels=most) if most else Limits()
         pipeline = options.get("pipeline")
         return swap_arrays(
-            [_pixels(source, limits) for source in sources],
-            _pixels(target, limits),
+            [_pixels(f"source {number}", source, limits) for number, source in enumerate(sources)],
+            _pixels("target", target, limits),
             self.sessions,
             same_person=options.get("same_person", False),
             faces=options.get("faces", "auto"),
@@ -90,8 +95,17 @@ class Local:
         )
 
 
-def _pixels(picture: Path | str | RGB8, limits: Limits) -> RGB8:
-    return read_still(picture, limits).frame.rgb if isinstance(picture, Path | str) else picture
+def _pixels(name: str, picture: object, limits: Limits) -> RGB8:
+    """The pixels of a file or an array; a caller's array is looked at here, since nobody behind this door does."""
+    if isinstance(picture, Path | str):
+        return read_still(picture, limits).frame.rgb
+    if not isinstance(picture, np.ndarray):
+        raise InvalidOption(f"{name}: give a path or an RGB array [height,width,3], not {type(picture).__name__}.")
+    array = cast("npt.NDArray[np.generic]", picture)
+    if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3 or 0 in array.shape:
+        found = f"{array.dtype}{list(array.shape)}"
+        raise InvalidOption(f"{name}: an RGB array is uint8 [height,width,3], this one is {found}.")
+    return cast("RGB8", array)
 
 
 def local(settings: Settings | None = None, device: DeviceChoice | None = None) -> Local:
@@ -114,9 +128,8 @@ def marks_of(path: Path) -> Marks:
 
 def check_output(request: RunRequest) -> None:
     """Whether the output can be written, before any work is done. Raises OutputNotWritable or OutputExists."""
-    # Permissions lie on network disks and for root; a file that was really made does not.
-    PartFile(request.output).discard()
-    for path in (request.target, *(image for person in request.sources for image in person.images)):
+    require_writable(request.output)
+    for path in request.inputs:
         if _same_file(request.output, path):
             raise OutputExists(str(request.output), path=str(request.output))
 

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import secondface as library
-from secondface.errors import Cancelled, NoFaceInTarget, OutputNotWritable
+from secondface.errors import Cancelled, InvalidOption, NoFaceInTarget, OutputNotWritable
 from tests.scenarios.conftest import World
 
 
@@ -34,6 +34,29 @@ def test_swap_raises_our_errors() -> None:
     nobody = np.full((200, 200, 3), 90, np.uint8)
     with pytest.raises(NoFaceInTarget):
         library.swap(World.person_a, nobody)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None,
+        5,
+        b"a.jpg",
+        *(np.zeros(shape, np.uint8) for shape in ((64, 64), (64, 64, 4), (1, 64, 64, 3), (0, 64, 3))),
+        np.zeros((64, 64, 3), np.float32),
+        np.zeros((64, 64, 3), np.uint16),
+    ],
+)
+def test_swap_says_what_a_picture_is(wrong: object) -> None:
+    for source, target in ((wrong, World.person_b), (World.person_a, wrong)):
+        with pytest.raises(InvalidOption, match="RGB array"):
+            library.swap(source, target)  # type: ignore[arg-type]
+
+
+def test_words_that_are_no_options() -> None:
+    for words in ({"restor": "off"}, {"device": "gpu"}):
+        with pytest.raises(InvalidOption, match=r"restor|gpu"):
+            library.swap(World.person_a, World.person_b, **words)  # type: ignore[arg-type]
 
 
 def test_run_reports_and_tells_progress(tmp_path: Path) -> None:

@@ -67,6 +67,22 @@ def test_a_folder_as_output(secondface: World) -> None:
     refused(secondface, 3, "output_not_writable", *pair, "-o", "there.png")
 
 
+@pytest.mark.parametrize("name", ["", ".", "..", "n" * 300 + ".png"])
+def test_a_name_that_no_file_can_have(secondface: World, name: str) -> None:
+    pair = ("-s", secondface.person_a, "-t", secondface.person_b)
+    refused(secondface, 3, "output_not_writable", *pair, "-o", name)
+
+
+def test_files_that_look_like_unfinished_ones_stay(secondface: World) -> None:
+    source, notes = secondface.folder / "out.png.part", secondface.folder / "other.png.part"
+    source.write_bytes(secondface.person_a.read_bytes())
+    notes.write_text("mine")
+    for output in ("out.png", "other.png"):
+        assert secondface("run", "-s", source, "-t", secondface.person_b, "-o", output).code == 0
+    assert source.read_bytes() == secondface.person_a.read_bytes()
+    assert notes.read_text() == "mine"
+
+
 def test_the_output_is_an_input_by_another_name(secondface: World) -> None:
     target, link = secondface.folder / "mine.jpg", secondface.folder / "link.jpg"
     target.write_bytes(secondface.person_b.read_bytes())

@@ -205,9 +205,12 @@ def _restore(word: str) -> str | float:
     if word in ("off", "auto"):
         return word
     try:
-        return float(word)
+        strength = float(word)
     except ValueError:
-        raise InvalidOption(f"--restore {word!r}: write off, auto, or a number from 0 to 1.") from None
+        strength = -1.0
+    if not 0 <= strength <= 1:
+        raise InvalidOption(f"--restore {word!r}: write off, auto, or a number from 0 to 1.")
+    return strength
 
 
 def _pipeline(options: RunOptions, restore: str) -> str | None:
@@ -245,10 +248,18 @@ def _label(options: RunOptions, usual: str) -> dict[str, object] | None:
 
 
 def _ask_before_overwriting(output: Path, own: Session, *, yes: bool) -> None:
-    if yes or not output.is_file():
+    if yes or not _is_there(output):
         return
     if own.screen.mode == "people" and sys.stdin.isatty() and own.screen.err.is_terminal:
         question = _("{path} exists already. Overwrite it?").format(path=output)
         if click.confirm(question, err=True):
             return
     raise OutputOccupied(str(output), path=str(output))
+
+
+def _is_there(output: Path) -> bool:
+    try:
+        return output.is_file()
+    except OSError:
+        # A name that cannot be is refused, with its reason, when the output is looked at.
+        return False

@@ -14,7 +14,7 @@ from typing import Literal
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
-from secondface.errors import DeviceUnavailable
+from secondface.errors import DeviceUnavailable, InvalidOption
 from secondface.models.manifest import Manifest
 
 Device = Literal["cpu", "cuda", "tensorrt"]
@@ -129,7 +129,9 @@ def resolve_device(choice: DeviceChoice) -> Device:
     _load_accelerator_libraries()
     if choice == "auto":
         return next(status.device for status in probe_devices() if status.usable)
-    status = next(status for status in probe_devices() if status.device == choice)
+    status = next((status for status in probe_devices() if status.device == choice), None)
+    if status is None:
+        raise InvalidOption(f"device {choice!r}: choose auto, {', '.join(PROVIDERS)}.")
     if not status.usable:
         raise DeviceUnavailable(f"{choice}: {status.reason}", device=choice)
     return choice

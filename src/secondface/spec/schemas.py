@@ -106,8 +106,7 @@ class RunRequest(_Value):
 
     @model_validator(mode="after")
     def _consistent(self) -> RunRequest:
-        inputs = [self.target, *(image for person in self.sources for image in person.images)]
-        if any(self.output.absolute() == path.absolute() for path in inputs):
+        if any(self.output.absolute() == path.absolute() for path in self.inputs):
             raise OutputExists(str(self.output), path=str(self.output))
         if self.pipeline is not None and self.restore not in ("auto", "off"):
             raise InvalidOption("--restore is for the default pipeline; in yours, write face_restore:strength=N.")
@@ -135,6 +134,13 @@ class RunRequest(_Value):
             raise TooManySources(
                 f"{len(self.sources)} sources, but --faces {self.rule} chooses {most}.", sources=len(self.sources)
             )
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """All pictures and videos that are read: target, sources and references."""
+        sources = (image for person in self.sources for image in person.images)
+        references = (self.faces.like, *(entry.like for entry in self.mapping))
+        return (self.target, *sources, *(path for path in references if path is not None))
 
     @property
     def rule(self) -> FaceRule:

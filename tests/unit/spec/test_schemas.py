@@ -41,6 +41,12 @@ def test_the_output_is_not_an_input() -> None:
             RunRequest.of_files(sources, target, output)
 
 
+def test_the_output_is_not_a_reference() -> None:
+    for words in ({"faces": "like:./r.png"}, {"mapping": ["0=r.png"]}):
+        with pytest.raises(OutputExists):
+            RunRequest.of_files(["a.jpg"], "t.png", "r.png", **words)  # type: ignore[arg-type]
+
+
 def test_the_default_pipeline() -> None:
     def steps(**options: object) -> list[str]:
         return [step.name for step in request("a.jpg", **options).plan().steps]
