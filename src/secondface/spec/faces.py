@@ -19,6 +19,9 @@ _WORDS: dict[str, RuleKind] = {
 }  # fmt: skip
 
 
+_LONGEST_POSITION = 6
+
+
 class FaceRule(BaseModel):
     """Which faces are chosen: `largest`, `all`, `left-to-right`, `0,2` (from the left) or `like:IMAGE`.
 
@@ -46,10 +49,9 @@ class FaceRule(BaseModel):
         if word.lower().startswith("like:") and word[5:].strip():
             return cls(kind="like", like=Path(word[5:].strip()))
         parts = [part.strip() for part in word.split(",")]
-        if all(part.isdecimal() for part in parts):
-            numbers = tuple(int(part) for part in parts)
-            if len(set(numbers)) == len(numbers):
-                return cls(kind="index", indices=numbers)
+        numbers = tuple(number for part in parts if (number := _position(part)) is not None)
+        if len(set(numbers)) == len(parts):
+            return cls(kind="index", indices=numbers)
         raise InvalidOption(
             f"--faces {text!r}: write largest, all, left-to-right, numbers such as 0,2, or like:IMAGE.", option="faces"
         )
@@ -107,8 +109,8 @@ def parse_mapping(entry: str, source_images: Sequence[Sequence[Path]]) -> FaceMa
         person = _person_of(entry[:at].strip(), source_images)
         goal = entry[at + 1 :].strip()
         if person is not None and goal:
-            if goal.isdecimal():
-                return FaceMapping(source=person, index=int(goal))
+            if (index := _position(goal)) is not None:
+                return FaceMapping(source=person, index=index)
             return FaceMapping(source=person, like=Path(goal))
     known = ", ".join(str(image) for person in source_images for image in person)
     raise MappingUnresolved(f"--map {entry!r}: the left side is none of the sources ({known}).", entry=entry)
@@ -122,6 +124,10 @@ def _person_of(name: str, source_images: Sequence[Sequence[Path]]) -> int | None
     for matches in (by_path, by_file_name):
         if matches.count(True) == 1:
             return matches.index(True)
-    if name.isdecimal() and int(name) < len(source_images):
-        return int(name)
-    return None
+    number = _position(name)
+    return number if number is not None and number < len(source_images) else None
+
+
+def _position(word: str) -> int | None:
+    """A number that can be a position; a longer row of digits is more likely a file's name."""
+    return int(word) if word.isdecimal() and len(word) <= _LONGEST_POSITION else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, cast
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -21,6 +21,7 @@ ParameterValue: TypeAlias = str | int | float | bool | None
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_\-]{1,64}$")]
 MAX_STEPS = 32
 MAX_TEXT_BYTES = 65_536
+TOO_LONG = f"A pipeline file has at most {MAX_TEXT_BYTES} bytes."
 
 
 class StepSpec(BaseModel):
@@ -63,19 +64,22 @@ class PipelineSpec(BaseModel):
     def parse_document(cls, text: str) -> PipelineSpec:
         """Read a YAML or JSON document. Raises InvalidPipeline."""
         if len(text.encode()) > MAX_TEXT_BYTES:
-            raise InvalidPipeline(f"A pipeline file has at most {MAX_TEXT_BYTES} bytes.")
-        try:
-            document: object = yaml.load(text, _PlainLoader)  # noqa: S506 - it is a SafeLoader
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            raise InvalidPipeline(f"This is not YAML or JSON: {error}") from error
-        return cls.build(document)
+            raise InvalidPipeline(TOO_LONG)
+        return cls.build(_plain_values(text))
 
     @classmethod
     def load(cls, path: Path) -> PipelineSpec:
         """Read a pipeline file. Raises FileUnreadable or InvalidPipeline."""
         try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            # A pipe would be waited for, and of a file that is too large no more is read than shows it.
+            if path.exists() and not path.is_file():
+                raise FileUnreadable(f"{path}: not an ordinary file", path=str(path))
+            with path.open("rb") as file:
+                data = file.read(MAX_TEXT_BYTES + 1)
+            if len(data) > MAX_TEXT_BYTES:
+                raise InvalidPipeline(TOO_LONG)
+            text = data.decode("utf-8")
+        except (OSError, ValueError) as error:
             raise FileUnreadable(f"{path}: {error}", path=str(path)) from error
         return cls.parse_document(text)
 
@@ -89,12 +93,26 @@ class PipelineSpec(BaseModel):
 
 
 class _PlainLoader(yaml.SafeLoader):
-    """YAML without aliases: a few lines of nested ones unfold to gigabytes, and a pipeline needs none."""
+    """YAML without aliases and tags, of which a pipeline needs none.
+
+    A few lines of nested aliases unfold to gigabytes, and a tag calls a constructor that trusts its text.
+    """
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):  # pyright: ignore[reportUnknownMemberType] - its stub has no types
+        event = cast("yaml.Event", self.peek_event())  # pyright: ignore[reportUnknownMemberType] - its stub has no types
+        if isinstance(event, yaml.AliasEvent):
             raise yaml.YAMLError("aliases (*name) are not allowed")
+        if isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag:
+            raise yaml.YAMLError("tags (!name) are not allowed")
         return super().compose_node(parent, index)
+
+
+def _plain_values(text: str) -> object:
+    """What a YAML or JSON text holds. Raises InvalidPipeline."""
+    try:
+        return yaml.load(text, _PlainLoader)  # noqa: S506 - it is a SafeLoader
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InvalidPipeline(f"This is not YAML or JSON: {error}") from error
 
 
 def describe_validation(error: ValidationError) -> str:
@@ -118,8 +136,8 @@ def _step_from_words(part: str) -> StepSpec:
 def _plain_value(text: str) -> ParameterValue:
     """A number, true or false as YAML reads it; everything else is text."""
     try:
-        value: object = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError):
+        value = _plain_values(text)
+    except InvalidPipeline:
         return text
     return value if isinstance(value, str | int | float | bool) else text
 

@@ -15,7 +15,7 @@ def test_a_rule_reads_its_own_words(words: str) -> None:
     assert str(FaceRule.parse(words)) == words
 
 
-@pytest.mark.parametrize("words", ["biggest", "1,1", "-1", "1,", "like:", "like: ", "0 2", "1.5"])
+@pytest.mark.parametrize("words", ["biggest", "1,1", "-1", "1,", "like:", "like: ", "0 2", "1.5", "9" * 5000])
 def test_other_words_are_refused(words: str) -> None:
     with pytest.raises(InvalidOption, match="--faces"):
         FaceRule.parse(words)
@@ -37,6 +37,7 @@ SOURCES = [[Path("in/a=1.jpg")], [Path("b.jpg"), Path("b2.jpg")], [Path("other/c
         ("a=1.jpg=2", 0, 2),
         ("b2.jpg=1", 1, 1),
         ("2=0", 2, 0),
+        ("2=" + "9" * 5000, 2, Path("9" * 5000)),
         ("c.png=who=is it.jpg", 2, Path("who=is it.jpg")),
         ("./b.jpg=3", 1, 3),
     ],

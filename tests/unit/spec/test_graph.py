@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,7 @@ def test_parameters_are_read_with_their_types() -> None:
         ("face_swap,label,label", "only once"),
         ("upscale:scale=3", "scale"),
         ("upscale:size=2", "size"),
+        ("face_swap:shape=" + "[" * 3000, "shape"),
         ("colour:exposure=nan", "exposure"),
         ("colour:exposure", "kind:name=value"),
         ("denoise", "add `face_swap`"),
@@ -98,6 +100,8 @@ def test_a_document_is_put_in_order() -> None:
         ("[" * 20_000, "not YAML"),
         ("steps: [{step: denoise}]\n#" + "x" * 70_000, "at most"),
         ("!!python/object/apply:os.system [ls]", "not YAML"),
+        ("version: !!bool x", "tags"),
+        ("steps: !!timestamp x", "tags"),
         ("just words", "document"),
     ],
 )
@@ -115,6 +119,17 @@ def test_json_is_a_document_too() -> None:
 def test_a_missing_file_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(FileUnreadable):
         PipelineSpec.load(tmp_path / "none.yaml")
+
+
+def test_only_a_short_ordinary_file_is_read(tmp_path: Path) -> None:
+    pipe, large = tmp_path / "pipe.yaml", tmp_path / "large.yaml"
+    os.mkfifo(pipe)
+    with pytest.raises(FileUnreadable, match="ordinary"):
+        PipelineSpec.load(pipe)
+    with large.open("wb") as file:
+        file.truncate(2**20)
+    with pytest.raises(InvalidPipeline, match="at most"):
+        PipelineSpec.load(large)
 
 
 def test_the_visible_label_is_left_off_only_with_an_acknowledgement() -> None:
