@@ -16,7 +16,7 @@ SLOW = "denoise:level=strong,face_swap"
 """Whole frames through a network: the clip then takes minutes, so that only a stop can end it in time."""
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_stops_the_run(secondface: World, number: signal.Signals, code: int) -> None:
     run = secondface.start("run", "-s", secondface.person_a, "-t", secondface.clip, "-o", "out.mp4", "--pipeline", SLOW)
     deadline = time.monotonic() + 60
@@ -31,10 +31,12 @@ def test_a_signal_stops_the_run(secondface: World, number: signal.Signals, code:
     assert secondface.files() == set()
 
 
-def test_a_signal_while_models_load(secondface: World) -> None:
+@pytest.mark.parametrize("after_s", [0.1, 0.15, 0.25])
+def test_a_signal_while_the_program_loads(secondface: World, after_s: float) -> None:
     run = secondface.start("run", "-s", secondface.person_a, "-t", secondface.clip, "-o", "out.mp4")
-    time.sleep(0.15)
+    time.sleep(after_s)
     run.send_signal(signal.SIGINT)
-    run.communicate(timeout=60)
+    _, err = run.communicate(timeout=60)
     assert run.returncode in (130, -signal.SIGINT)
+    assert "secondface/" not in err, "a traceback of ours"
     assert secondface.files() == set()

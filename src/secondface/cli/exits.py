@@ -13,7 +13,8 @@ NEGATIVE = 1
 USAGE = 2
 CLOSED_PIPE = 141
 TERMINATED = 143
-"""128 + the signal (SIGPIPE, SIGTERM), as a shell reports it."""
+HUNG_UP = 129
+"""128 + the signal (SIGPIPE, SIGTERM, SIGHUP), as a shell reports it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ def exits() -> tuple[Exit, ...]:
         Exit(4, _("A file cannot be used."), BadMedia),
         Exit(5, _("The pictures do not hold the faces that were asked for."), FaceProblem),
         Exit(6, _("secondface or this machine failed; nothing is charged."), ProviderFault),
+        Exit(HUNG_UP, _("The terminal was closed (SIGHUP); nothing was left behind.")),
         Exit(130, _("Cancelled (Ctrl-C); nothing was left behind."), Cancelled),
         Exit(CLOSED_PIPE, _("Whoever read the output stopped reading.")),
         Exit(TERMINATED, _("Stopped by SIGTERM; nothing was left behind.")),
@@ -42,7 +44,13 @@ def exits() -> tuple[Exit, ...]:
 
 
 def exit_code(error: SecondfaceError) -> int:
-    """The code of the first row whose class holds the error; 6 where no row does; 143 where SIGTERM cancelled it."""
-    if isinstance(error, Cancelled) and error.facts.get("signal") == signal.SIGTERM:
-        return TERMINATED
+    """The code of the first row whose class holds the error; 6 where no row does; of the signal that cancelled it."""
+    if isinstance(error, Cancelled):
+        match error.facts.get("signal"):
+            case signal.SIGTERM:
+                return TERMINATED
+            case signal.SIGHUP:
+                return HUNG_UP
+            case _:
+                pass
     return next((row.code for row in exits() if row.error and isinstance(error, row.error)), 6)

@@ -12,11 +12,11 @@ import click
 
 from secondface import __version__, observe
 from secondface.cli.commands import Commands, Session, shared_options
-from secondface.cli.exits import OK, USAGE, exit_code
+from secondface.cli.exits import CLOSED_PIPE, OK, USAGE, exit_code
 from secondface.cli.language import asked_for, choose_language, speak
 from secondface.cli.language import gettext as _
 from secondface.cli.logbook import append_to_log
-from secondface.cli.screen import Screen
+from secondface.cli.screen import Screen, open_closed_streams
 from secondface.errors import Cancelled, InternalFault, InvalidSetting, SecondfaceError
 
 
@@ -53,6 +53,7 @@ def build() -> click.Group:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line; the result is the exit code."""
     args = list(sys.argv[1:] if arguments is None else arguments)
+    open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character must not end the run.
         if isinstance(stream, TextIOWrapper):
@@ -63,12 +64,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own = Session(language, Screen("json" if "--json" in args else "people"))
     if "--debug" in args:
         observe.configure(sys.stderr, "debug")
-    if broken and not {"-h", "--help", "--version"} & set(args):
-        return _show_error(broken, own)
+    try:
+        if broken and not {"-h", "--help", "--version"} & set(args):
+            return _show_error(broken, own)
+        return _run(args, own)
+    except click.exceptions.Exit as gone:
+        # Nobody reads the problem that was to be told.
+        return gone.exit_code
+
+
+def _run(args: Sequence[str], own: Session) -> int:
     try:
         code: object = build().main(args, prog_name="secondface", standalone_mode=False, obj=own)
     except click.UsageError as error:
         code = _show_usage(error, own.screen)
+    except SystemExit:
+        # click's own way out when nobody reads a help text.
+        code = CLOSED_PIPE
     except (click.Abort, KeyboardInterrupt):
         code = _show_error(Cancelled(), own)
     except SecondfaceError as error:
@@ -104,16 +116,16 @@ def _show_error(error: SecondfaceError, own: Session) -> int:
 def _show_usage(error: click.UsageError, screen: Screen) -> int:
     message = error.format_message()
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(message, err=True)
+        screen.complain(message)
         return USAGE
     if screen.mode == "json":
         screen.object({"error": {"code": "usage", "title": message, "exit_code": USAGE}})
         return USAGE
     if error.ctx is not None:
-        click.echo(error.ctx.get_usage(), err=True)
+        screen.complain(error.ctx.get_usage())
         hint = _("`{command} --help` explains each option with examples.").format(command=error.ctx.command_path)
         message = f"{message}\n{hint}"
-    click.echo(_("error: {title}").format(title=message), err=True)
+    screen.complain(_("error: {title}").format(title=message))
     return USAGE
 
 
@@ -128,5 +140,5 @@ def _show_fault(error: Exception, own: Session, *, debug: bool) -> int:
     fault = InternalFault(f"{type(error).__name__}: {error}")
     own.screen.problem(fault, hint)
     if debug:
-        click.echo(details, err=True)
+        own.screen.complain(details)
     return exit_code(fault)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -16,7 +17,7 @@ from rich.text import Text
 
 from secondface.cli.exits import CLOSED_PIPE, exit_code
 from secondface.cli.language import gettext as _
-from secondface.errors import Cancelled, SecondfaceError
+from secondface.errors import Cancelled, DiskFull, SecondfaceError
 
 Mode = Literal["people", "quiet", "json"]
 ACCENT = "#d9432f"
@@ -27,9 +28,24 @@ class _Pipe(Console):
     """A console that ends the command with its own exit code when nobody reads any more (`| head`)."""
 
     def on_broken_pipe(self) -> None:
-        # Python would complain about the closed pipe once more when it flushes on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        self.give_up()
         raise click.exceptions.Exit(CLOSED_PIPE)
+
+    def give_up(self) -> None:
+        """Write to nowhere from now on; else Python complains about the stream once more when it flushes on exit."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+
+def open_closed_streams() -> None:
+    """Give the standard streams that the caller closed a place to go; else the next file opened takes their number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            with contextlib.suppress(OSError):
+                os.fstat(number)
+                continue
+            # The lowest free number is taken, and all below are open by now.
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
 
 
 class Screen:
@@ -42,11 +58,16 @@ class Screen:
 
     def object(self, value: Mapping[str, object]) -> None:
         """The one JSON object of a run with --json."""
-        self.out.print(json.dumps(value, ensure_ascii=False, indent=2), soft_wrap=True)
+        self._result(json.dumps(value, ensure_ascii=False, indent=2))
 
     def line(self, text: str, style: str = "") -> None:
         if self.mode == "people":
-            self.out.print(Text(text, style=style))
+            self._result(Text(text, style=style))
+
+    def complain(self, text: str) -> None:
+        """A line on stderr. That nobody can read it changes nothing of what happened."""
+        with contextlib.suppress(OSError):
+            click.echo(text, err=True)
 
     def heading(self, text: str) -> None:
         self.line(text, f"bold {ACCENT}")
@@ -65,7 +86,15 @@ class Screen:
             )
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
-        self.out.print(table, soft_wrap=False)
+        self._result(table, soft_wrap=False)
+
+    def _result(self, what: str | Text | Table, *, soft_wrap: bool = True) -> None:
+        try:
+            self.out.print(what, soft_wrap=soft_wrap)
+        except OSError as error:
+            self.out.give_up()
+            self.mode = "quiet"
+            raise DiskFull(f"stdout: {error.strerror}") from error
 
     def note(self, text: str) -> None:
         """A side remark on stderr, for people only."""
@@ -82,7 +111,7 @@ class Screen:
         if not self.err.is_terminal:
             # A log or a pipe wants lines that can be searched, not a box.
             lines = [_("error: {title}").format(title=title), error.detail, remedy, hint, where]
-            sys.stderr.write("\n  ".join(line for line in lines if line) + "\n")
+            self.complain("\n  ".join(line for line in lines if line))
             return
         body = Text(title, style="bold")
         for text, style in ((error.detail, ""), (remedy, "green"), (hint, "yellow"), (where, "dim")):

@@ -1,4 +1,7 @@
-"""Ctrl-C and SIGTERM while a run is under way: ask it to stop, let it tidy up, remember which signal it was."""
+"""Ctrl-C, SIGTERM and a closed terminal while a run is under way.
+
+Ask it to stop, let it tidy up, remember which signal it was.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ def stop_on_signals() -> Generator[Stop]:
         stop.received = number
         stop.set()
 
-    numbers = (signal.SIGINT, signal.SIGTERM)
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        # Under nohup the end of the terminal is not the end of the run.
+        numbers.append(signal.SIGHUP)
     before = {number: signal.getsignal(number) for number in numbers}
     for number in numbers:
         signal.signal(number, on_signal)

@@ -36,6 +36,7 @@ def test_every_error_has_its_code_in_the_table(error: type[SecondfaceError]) -> 
         (Cancelled(), 130),
         (Cancelled(signal=signal.SIGINT), 130),
         (Cancelled(signal=signal.SIGTERM), 143),
+        (Cancelled(signal=signal.SIGHUP), 129),
     ],
 )
 def test_kinds_of_errors(error: SecondfaceError, code: int) -> None:
