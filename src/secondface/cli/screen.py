@@ -118,7 +118,8 @@ class Screen:
             if text:
                 body.append("\n" + text, style=f"not bold {style}".strip())
         heading = _("stopped") if isinstance(error, Cancelled) else _("secondface could not do it")
-        self.err.print(Panel(body, title=heading, border_style=ACCENT, padding=(0, 1)))
+        with contextlib.suppress(OSError, click.exceptions.Exit):
+            self.err.print(Panel(body, title=heading, border_style=ACCENT, padding=(0, 1)))
 
 
 def problem_object(error: SecondfaceError, title: str, remedy: str, hint: str = "") -> dict[str, object]:

@@ -115,6 +115,7 @@ class SideStreams:
         origin: Fraction = Fraction(0), sound: bool = True, cover: bool = False,
     ) -> None:  # fmt: skip
         self._path = path
+        self._written = Path(output.name.removeprefix("file:"))
         self._origin = origin
         self._output = output
         self._container = container
@@ -147,7 +148,7 @@ class SideStreams:
             self._next = next(self._packets, None)
         if until is None:
             for index, track in self._tracks.items():
-                with writing_failures(self._path, f"stream {index}"):
+                with writing_failures(self._written, f"stream {index}"):
                     self._mux(index, track.finish())
 
     def close(self) -> None:
@@ -217,7 +218,7 @@ class SideStreams:
 
     def _send(self, packet: Packet[Stream]) -> None:
         index = packet.stream.index
-        with writing_failures(self._path, f"stream {index}"):
+        with writing_failures(self._written, f"stream {index}"):
             self._mux(index, self._tracks[index].take(packet))
 
     def _mux(self, index: int, packets: Iterable[Packet[Stream]]) -> None:

@@ -5,6 +5,7 @@ Decides qualities and what each format can hold; must not know where the pixels 
 
 from __future__ import annotations
 
+import io
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,7 +77,11 @@ def write_still(
     part = PartFile(path)
     try:
         with writing_failures(path), part.path.open("wb") as file:
-            Image.fromarray(np.ascontiguousarray(pixels)).save(file, name, **_parameters(name, options, captured, xmp))
+            # given a file, the codecs write past Python, and some do not say why they could not
+            encoded = io.BytesIO()
+            parameters = _parameters(name, options, captured, xmp)
+            Image.fromarray(np.ascontiguousarray(pixels)).save(encoded, name, **parameters)
+            file.write(encoded.getbuffer())
         part.commit()
     except BaseException:
         part.discard()

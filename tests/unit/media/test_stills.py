@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -216,3 +218,25 @@ def test_a_format_that_always_loses_something_refuses_lossless(name: str, tmp_pa
     with pytest.raises(InvalidOption, match="lossless"):
         require_possible(tmp_path / name, StillOptions(lossless=True))
     require_possible(tmp_path / "out.webp", StillOptions(lossless=True))
+
+
+_FULL_DISK = """
+import resource, sys
+import numpy as np
+from secondface.errors import DiskFull
+from secondface.media.still_output import write_still
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+try:
+    write_still(sys.argv[1], np.random.default_rng(1).integers(0, 256, (256, 256, 3), np.uint8))
+except DiskFull as error:
+    print("DiskFull", error.detail)
+"""
+
+
+@pytest.mark.parametrize("ending", ["png", "jpg", "webp", "avif", "tiff"])
+def test_a_full_disk_is_said_and_leaves_nothing(tmp_path: Path, ending: str) -> None:
+    target = tmp_path / f"out.{ending}"
+    command = [sys.executable, "-c", _FULL_DISK, str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.startswith(f"DiskFull {target}"), done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []

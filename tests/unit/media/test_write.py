@@ -289,5 +289,5 @@ def test_a_full_disk_is_said_and_leaves_nothing(make_clip: MakeClip, tmp_path: P
     source, target = make_clip(sound_s=1.0, stamps=range(0, 100 * 512, 512)), tmp_path / "out.mp4"
     command = [sys.executable, "-c", _FULL_DISK, str(source), str(target), str(limit)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout.startswith("DiskFull"), done.stdout + done.stderr
+    assert done.stdout.startswith(f"DiskFull {target}"), done.stdout + done.stderr
     assert left_in(tmp_path) == {source.name}
