@@ -100,7 +100,8 @@ def _parameters(name: str, options: StillOptions, captured: str | None, xmp: byt
     quality = options.quality or _QUALITY.get(name)
     match name:
         case "JPEG":
-            chosen: dict[str, Any] = {"quality": quality, "subsampling": "4:4:4", "optimize": True}
+            # without `optimize`: Pillow guesses how much room that takes, and fails on a picture of much grain
+            chosen: dict[str, Any] = {"quality": quality, "subsampling": "4:4:4"}
         case "WEBP":
             chosen = {"quality": quality, "method": 4, "lossless": options.lossless, "exact": True}
         case "AVIF":

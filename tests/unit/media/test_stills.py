@@ -146,6 +146,13 @@ def test_jpeg_keeps_full_colour(tmp_path: Path) -> None:
     assert np.abs(read_still(tmp_path / "a.jpg").frame.rgb.astype(int) - rgb).max() < 40
 
 
+@pytest.mark.parametrize("quality", [50, 94, 100])
+def test_jpeg_takes_any_grain(tmp_path: Path, quality: int) -> None:
+    grain = np.random.default_rng(1).integers(0, 256, (400, 300, 3), np.uint8)
+    write_still(tmp_path / "out.jpg", grain, options=StillOptions(quality=quality))
+    assert read_still(tmp_path / "out.jpg").frame.rgb.shape == grain.shape
+
+
 def test_quality_and_lossless(tmp_path: Path) -> None:
     rgb = np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)
     write_still(tmp_path / "a.webp", rgb, options=StillOptions(lossless=True))
