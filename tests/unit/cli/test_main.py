@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from secondface import __version__
+from secondface import __version__, observe
 from secondface.cli import main as door
 from secondface.cli.main import main
 
 
 @pytest.fixture(autouse=True)
-def _plain_world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _plain_world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setenv("SECONDFACE_LANG", "en")
     monkeypatch.setenv("LANGUAGE", "en")
     monkeypatch.setenv("SECONDFACE_LOG_FILE", str(tmp_path / "log" / "faults.log"))
     monkeypatch.chdir(tmp_path)
+    yield
+    # --debug lets every later test speak.
+    observe.configure()
 
 
 def fault_in_steps(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
