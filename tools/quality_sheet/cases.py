@@ -81,6 +81,7 @@ HARD_PAIRS = (
 CLIP_RUNS = (
     ClipRun(("michael_collins",), "real_intel_headpose_male_480x270_p12.mp4"),
     ClipRun(("P001_woman_short",), "real_tos_actor_800x332_p24.mp4"),
+    ClipRun(("P007_man_afro",), "real_tos_actor_800x332_p24.mp4"),
     ClipRun(("P010",), "synth_talk_P006_360p25.mp4"),
     ClipRun(("P002_woman",), "synth_talk_P006_720p25.mp4"),
     ClipRun(("P001_woman_short",), "synth_talk_P009_480p30_lightchange.mp4"),
