@@ -20,6 +20,7 @@ from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from secondface.errors import FileUnreadable, MediaCorrupt, MediaTooLarge, MediaUnsupported, SecondfaceError
 from secondface.frames import ArrayFrame
+from secondface.media.handed import open_bytes
 from secondface.media.info import MediaInfo
 from secondface.media.limits import Limits
 from secondface.media.signatures import sniff
@@ -71,14 +72,14 @@ def _opened(path: Path, limits: Limits) -> Generator[Image.Image, None, None]:
     signature = sniff(path)
     if signature.kind != "still":
         raise MediaUnsupported(f"{path.name}: a video ({signature.format_name}), not a picture")
-    with _decoding_failures(path):
+    with _decoding_failures(path), open_bytes(path) as file:
         if signature.format_name == "HEIF":
-            heif = pillow_heif.open_heif(path, convert_hdr_to_8bit=True)  # pyright: ignore[reportUnknownMemberType]
+            heif = pillow_heif.open_heif(file, convert_hdr_to_8bit=True)  # pyright: ignore[reportUnknownMemberType]
             limits.check_size(path.name, *heif.size, video=False)
             picture = heif.to_pillow()
             picture.format = "HEIF"
         else:
-            picture = Image.open(path, formats=[signature.format_name])
+            picture = Image.open(file, formats=[signature.format_name])
         with picture:
             limits.check_size(path.name, *picture.size, video=False)
             yield picture
