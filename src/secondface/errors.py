@@ -4,7 +4,7 @@ SecondfaceError                       code, fault, retryable, remedy
 ├── BadRequest                        fault "caller": nothing was run, nothing is charged
 │   ├── InvalidPipeline, UnknownStep, InvalidOption, InvalidSetting
 │   ├── TooManySources, MappingUnresolved
-│   └── OutputNotWritable, OutputExists, OutputOccupied, OutputFormatUnsupported
+│   └── OutputNotWritable, OutputExists, OutputOccupied, OutputFormatUnsupported, CodecUnavailable
 ├── BadMedia                          fault "caller": a file is not what it claims to be
 │   ├── FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge, MediaEmpty
 ├── FaceProblem                       fault "caller": the pixels do not hold what was asked for
@@ -172,6 +172,15 @@ class OutputFormatUnsupported(BadRequest):
     """
 
     code = "output_format_unsupported"
+
+
+class CodecUnavailable(BadRequest):
+    """This machine cannot run that encoder or decoder.
+
+    Leave the option out to use the processor, or pass --encoder gpu, which takes what the machine has and says so.
+    """
+
+    code = "codec_unavailable"
 
 
 class BadMedia(SecondfaceError):
