@@ -33,8 +33,12 @@ class PlaneLayout:
     implies_full_range: bool = False
 
     @property
+    def colour_planes(self) -> int:
+        return 1 if self.family == "gray" else 3
+
+    @property
     def plane_count(self) -> int:
-        return (1 if self.family == "gray" else 3) + int(self.alpha)
+        return self.colour_planes + int(self.alpha)
 
     def plane_size(self, index: int, width: int, height: int) -> tuple[int, int]:
         """Width and height of plane `index` of a picture of that size; odd sizes round up."""

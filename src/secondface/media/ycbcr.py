@@ -13,6 +13,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from secondface.media.chroma import CENTRE, ChromaSite
+
 Matrix34: TypeAlias = npt.NDArray[np.float32]
 """[3,4]: three rows of three factors and an offset."""
 
@@ -43,6 +45,7 @@ class ColourSpace:
     full_range: bool = False
     primaries: int = UNSPECIFIED
     transfer: int = UNSPECIFIED
+    site: ChromaSite = CENTRE
 
     @staticmethod
     def tagged(
