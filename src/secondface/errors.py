@@ -15,7 +15,7 @@ SecondfaceError                       code, fault, retryable, remedy
 │   ├── JobMissing, JobSettled, RequestChanged, CostLimitReached, JobExpired, ObjectMissing
 ├── Cancelled                         fault "caller": the caller stopped the run
 └── ProviderFault                     fault "provider": ours; never charged
-    ├── ModelMissing, ModelCorrupt, ModelFailed, DeviceUnavailable
+    ├── ModelMissing, ModelCorrupt, ModelFailed, DeviceUnavailable, CageUnavailable
     ├── MarkMissing                   an output could not be marked, so it is not handed out
     ├── LeaseLost, WorkerLost, InputPoisonous, StorageUnavailable
     └── EncodeFailed, DiskFull, InternalFault
@@ -452,6 +452,15 @@ class DeviceUnavailable(ProviderFault):
 
     code = "device_unavailable"
     retryable = False
+
+
+class CageUnavailable(ProviderFault):
+    """Files cannot be looked at in a process of their own on this machine.
+
+    `secondface doctor` says what holds such processes here; free some memory or raise the limit of processes.
+    """
+
+    code = "cage_unavailable"
 
 
 class MarkMissing(ProviderFault):
