@@ -15,6 +15,7 @@ from typing import Any
 
 import av
 import av.error
+from av.codec.hwaccel import HWAccel
 from av.container import InputContainer, OutputContainer
 
 from secondface.errors import (
@@ -39,8 +40,11 @@ def local_url(path: Path) -> str:
     return f"file:{path.absolute()}"
 
 
-def open_input(path: Path, format_name: str) -> InputContainer:
-    """Open `path` as container `format_name`, with every protocol but local files switched off."""
+def open_input(path: Path, format_name: str, hardware: HWAccel | None = None) -> InputContainer:
+    """Open `path` as container `format_name`, with every protocol but local files switched off.
+
+    `hardware` decodes its video where it can.
+    """
     descriptor = descriptor_of(path)
     options = {"protocol_whitelist": "file", "format_whitelist": format_name}
     if descriptor is not None:
@@ -55,7 +59,7 @@ def open_input(path: Path, format_name: str) -> InputContainer:
         if hasattr(InputContainer, "metadata_errors"):
             lenient["metadata_errors"] = "surrogateescape"
         url = local_url(path) if descriptor is None else "fd:"
-        return av.open(url, "r", format=demuxer, options=options, **lenient)
+        return av.open(url, "r", format=demuxer, options=options, hwaccel=hardware, **lenient)
 
 
 def open_output(path: Path, format_name: str, options: Mapping[str, str]) -> OutputContainer:

@@ -17,14 +17,18 @@ from av.sidedata.sidedata import Type as SideDataType
 from av.stream import Stream
 from av.video.stream import VideoStream
 
+from secondface.media import deinterlace
 from secondface.media.containers import legible
 from secondface.media.info import MediaInfo, PictureFacts, StreamFacts
+from secondface.media.mastering import mastering_light
 from secondface.media.orientation import UPRIGHT, Orientation, of_display_matrix
 from secondface.media.pictures import layout_for
 from secondface.media.ratios import exact, seconds
 from secondface.media.ycbcr import ColourSpace
 
 _MICROSECOND = Fraction(1, 1_000_000)
+_FIELD_ORDERS = (2, 3, 4, 5)
+"""FFmpeg's codes for a stream that says that it is interlaced, whichever field comes first."""
 _HDR_TRANSFERS = {16: "PQ", 18: "HLG"}
 
 
@@ -33,13 +37,15 @@ def space_of(picture: av.VideoFrame) -> ColourSpace:
     layout = layout_for(picture.format.name)
     return ColourSpace.tagged(
         picture.colorspace, picture.color_range, picture.color_primaries, picture.color_trc,
-        size=(picture.width, picture.height), full=layout.implies_full_range, rgb=layout.family == "rgb",
+        size=(picture.width, picture.height), full=layout.is_full_range(picture.color_range),
+        rgb=layout.family == "rgb", site=layout.site,
     )  # fmt: skip
 
 
-def picture_facts(picture: av.VideoFrame, stream: VideoStream) -> PictureFacts:
-    """How `stream`, whose first picture this is, stores its pictures."""
-    orientation = _orientation(picture) or UPRIGHT
+def picture_facts(picture: av.VideoFrame, stream: VideoStream, described: av.VideoFrame | None = None) -> PictureFacts:
+    """How `stream`, whose first picture this is, stores its pictures; `described` says which way is up, if not it."""
+    described = described or picture
+    orientation = _orientation(described) or UPRIGHT
     stored = layout_for(picture.format.name)
     layout = stored
     if orientation.swaps_sides:
@@ -52,9 +58,11 @@ def picture_facts(picture: av.VideoFrame, stream: VideoStream) -> PictureFacts:
     if orientation.swaps_sides:
         aspect = 1 / aspect
     time_base = exact(stream.time_base) or exact(picture.time_base) or Fraction(1, 1000)
+    interlaced = described.interlaced_frame or stream.codec_context.field_order in _FIELD_ORDERS
     return PictureFacts(
-        stream.index, stored, layout, space_of(picture), time_base, orientation, aspect, picture.interlaced_frame
-    )
+        stream.index, stored, layout, space_of(described), time_base, orientation, aspect, interlaced,
+        mastering_light(described),
+    )  # fmt: skip
 
 
 def video_info(
@@ -85,7 +93,7 @@ def _notes(picture: av.VideoFrame, facts: PictureFacts) -> tuple[str, ...]:
     if _orientation(picture) is None:
         notes.append("the display matrix is no multiple of a quarter turn: shown as stored")
     if facts.interlaced:
-        notes.append("interlaced: the fields are kept as they are")
+        notes.append(deinterlace.NOTE)
     if facts.space.transfer in _HDR_TRANSFERS:
         notes.append(f"HDR ({_HDR_TRANSFERS[facts.space.transfer]}): steps see the signal as it is stored")
     if picture.format.name != facts.stored.name:
