@@ -57,12 +57,25 @@ class PixelCodes:
         words = self._words(parts, chroma_gain)
         return _bytes_of(words) if self._display is None else self._display.shown(words)
 
+    def signal(self, parts: Sequence[npt.NDArray[Any]], chroma_gain: int = 1) -> Codes:
+        """Signal R'G'B' [h,w,3], 0..255 with fractions, before any tone mapping."""
+        return np.asarray(self._words(parts, chroma_gain).astype(np.float32) * np.float32(1 / _WORD))
+
+    def shown(self, parts: Sequence[npt.NDArray[Any]], chroma_gain: int = 1) -> Codes:
+        """As rgb(), but with the fractions."""
+        if self._display is None:
+            return self.signal(parts, chroma_gain)
+        deep = self._display.shown_deep(self._words(parts, chroma_gain))
+        return np.asarray(deep.astype(np.float32) * np.float32(1 / _WORD))
+
     def codes(self, rgb: RGB8) -> Codes:
         """The codes that stand for the pixels `rgb`."""
-        signal = rgb.astype(np.float32) if self._display is None else self._display.signal(rgb)
+        return self.codes_of_signal(rgb.astype(np.float32) if self._display is None else self._display.signal(rgb))
+
+    def codes_of_signal(self, signal: npt.NDArray[np.float32]) -> Codes:
+        """The codes of signal R'G'B' [h,w,3], 0..255 with fractions."""
         if self.layout.family == "rgb":
-            signal *= np.float32(((1 << self.layout.depth) - 1) / 255.0)
-            return np.asarray(signal[:, :, _GREEN_BLUE_RED], np.float32)
+            return np.asarray(signal[:, :, _GREEN_BLUE_RED] * np.float32(((1 << self.layout.depth) - 1) / 255.0))
         return np.asarray(cv2.transform(signal, codes_from_rgb(self.space, self.layout.depth)), np.float32)
 
     def _words(self, parts: Sequence[npt.NDArray[Any]], chroma_gain: int) -> npt.NDArray[np.uint16]:

@@ -6,10 +6,10 @@ its codes. What is changed keeps, of the old codes, whatever the eight bits that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import cv2
 import numpy as np
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from secondface.frames import RGB8, Box
 from secondface.media.chroma import enlarged, reduced
 from secondface.media.layouts import PlaneLayout
-from secondface.media.pixel_codes import PixelCodes, Plane
+from secondface.media.pixel_codes import Codes, PixelCodes, Plane
 from secondface.media.ycbcr import RGB_MATRIX, ColourSpace
 
 __all__ = ["PlanarFrame", "Plane", "deep_rgb_frame", "deep_rgb_of", "planes_from_rgb"]
@@ -27,6 +27,12 @@ _STRIP_PIXELS = 131_072
 _FADE_LEVELS = 16
 """A pixel that changes by this many of 255 levels keeps nothing of an old value that vision could not see (clipped,
 or finer than its chroma): less would show as a seam where the change begins, more as a ghost."""
+
+Share: TypeAlias = npt.NDArray[np.float32]
+"""[height, width] 0..1."""
+_Pixel = TypeVar("_Pixel", np.uint8, np.float32)
+_Conversion: TypeAlias = Callable[[Sequence[npt.NDArray[Any]], int], npt.NDArray[_Pixel]]
+"""From planes of one size, chroma times a gain, to pixels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,7 @@ class PlanarFrame:
         box = self._inside(box)
         out = np.empty((box.height, box.width, 3), np.uint8)
         for strip in self._strips(box):
-            out[strip.y0 - box.y0 : strip.y1 - box.y0] = self._region_rgb(strip)
+            out[strip.y0 - box.y0 : strip.y1 - box.y0] = self._region(strip, self._codes.rgb)
         return out
 
     def write(self, box: Box, rgb: RGB8) -> None:
@@ -83,7 +89,7 @@ class PlanarFrame:
             raise ValueError(f"{rgb.shape} pixels do not fill {box}")
         pending: _Rewrite | None = None
         for strip in self._strips(self._whole_cells(box)):
-            now = self._region_rgb(strip)
+            now = self._region(strip, self._codes.rgb)
             wanted = now.copy()
             rows = strip.intersect(box)
             wanted[rows.y0 - strip.y0 : rows.y1 - strip.y0, box.x0 - strip.x0 : box.x1 - strip.x0] = (
@@ -105,6 +111,25 @@ class PlanarFrame:
         for strip in self._strips(self._inside(None)):
             part = rgb[strip.y0 : strip.y1]
             self._store(_Rewrite(strip, None, part, np.full(part.shape[:2], 255, np.uint8)))
+
+    def shown_in(self, layout: PlaneLayout, space: ColourSpace) -> PlanarFrame:
+        """A new frame with what an ordinary display shows of this one, in SDR codes of `layout` and `space`."""
+        return self._in_other_codes(layout, space, self._codes.shown)
+
+    def recoded(self, layout: PlaneLayout, space: ColourSpace) -> PlanarFrame:
+        """A new frame with the same signal in other codes: nothing is tone-mapped, and 16 bits lie between the two."""
+        return self._in_other_codes(layout, space, self._codes.signal)
+
+    def _in_other_codes(self, layout: PlaneLayout, space: ColourSpace, convert: _Conversion[np.float32]) -> PlanarFrame:
+        target = PlanarFrame(
+            _blank_planes(layout, self.width, self.height), layout, space,
+            index=self.index, pts=self.pts, time_base=self.time_base, duration=self.duration,
+        )  # fmt: skip
+        for strip in target._strips(target._inside(None)):
+            signal = self._region(strip, convert)
+            everywhere = np.full(signal.shape[:2], 255, np.uint8)
+            target._store_moved(strip, target._codes.codes_of_signal(signal), everywhere)
+        return target
 
     def thumbnail(self, longest: int) -> RGB8:
         """The whole picture, area-averaged plane by plane before it becomes RGB."""
@@ -142,13 +167,14 @@ class PlanarFrame:
             yield Box(box.x0, top, box.x1, bottom)
             top = bottom
 
-    def _region_rgb(self, box: Box) -> RGB8:
+    def _region(self, box: Box, convert: _Conversion[_Pixel]) -> npt.NDArray[_Pixel]:
+        """`box` by one of PixelCodes' maps from planes of one size to pixels."""
         region = slice(box.y0, box.y1), slice(box.x0, box.x1)
         if self.layout.family != "yuv":
-            return self._codes.rgb([plane[region] for plane in self._planes[: self.layout.colour_planes]])
+            return convert([plane[region] for plane in self._planes[: self.layout.colour_planes]], 1)
         gain = self._codes.chroma_gain
         chroma = [self._chroma_at_luma_size(index, box, gain) for index in (1, 2)]
-        return self._codes.rgb([self._planes[0][region], *chroma], gain)
+        return convert([self._planes[0][region], *chroma], gain)
 
     def _chroma_at_luma_size(self, index: int, box: Box, gain: int) -> npt.NDArray[np.uint16]:
         shift_x, shift_y = self.layout.shift_x, self.layout.shift_y
@@ -179,20 +205,26 @@ class PlanarFrame:
     def _store_deep(self, work: _Rewrite) -> None:
         """New codes that are the old ones moved by the change, so that no step of eight bits shows."""
         after = self._codes.codes(work.wanted)
-        before = after if work.now is None else self._codes.codes(work.now)
-        lost = None if work.now is None else _share_lost(work.now, work.wanted)
+        if work.now is None:
+            self._store_moved(work.cells, after, work.changed)
+        else:
+            before, lost = self._codes.codes(work.now), _share_lost(work.now, work.wanted)
+            self._store_moved(work.cells, after, work.changed, before, lost)
+
+    def _store_moved(
+        self, cells: Box, after: Codes, changed: npt.NDArray[np.uint8],
+        before: Codes | None = None, lost: tuple[Share, Share] | None = None,
+    ) -> None:  # fmt: skip
         for index in range(self.layout.colour_planes):
-            region, changed = work.cells, work.changed
-            old, new = cv2.extractChannel(before, index), cv2.extractChannel(after, index)
-            gone = None if lost is None else lost[0]
-            if index and self._has_small_chroma:
-                region = self._chroma_region(work.cells)
-                old, new, changed = (self._at_chroma_size(each) for each in (old, new, changed))
-                gone = None if lost is None else self._at_chroma_size(lost[1])
-            if gone is not None:
+            small = bool(index) and self._has_small_chroma
+            region = self._chroma_region(cells) if small else cells
+            fitted = self._at_chroma_size if small else _as_it_is
+            new = fitted(cv2.extractChannel(after, index))
+            if before is not None and lost is not None:
                 there = self._planes[index][region.y0 : region.y1, region.x0 : region.x1].astype(np.float32)
-                new = new + (there - old) * (1 - gone)
-            self._store_plane(index, region, self._codes.rounded(new), changed)
+                unseen = there - fitted(cv2.extractChannel(before, index))
+                new = new + unseen * (1 - fitted(lost[1 if small else 0]))
+            self._store_plane(index, region, self._codes.rounded(new), fitted(changed))
 
     @property
     def _has_small_chroma(self) -> bool:
@@ -212,7 +244,12 @@ class PlanarFrame:
 
 def planes_from_rgb(rgb: RGB8, layout: PlaneLayout, space: ColourSpace) -> list[Plane]:
     """New planes that hold the picture rgb [h,w,3]; alpha, where the layout has it, is opaque."""
-    height, width = rgb.shape[:2]
+    planes = _blank_planes(layout, rgb.shape[1], rgb.shape[0])
+    PlanarFrame(planes, layout, space).paint(rgb)
+    return planes
+
+
+def _blank_planes(layout: PlaneLayout, width: int, height: int) -> list[Plane]:
     planes: list[Plane] = []
     for index in range(layout.plane_count):
         plane_width, plane_height = layout.plane_size(index, width, height)
@@ -220,8 +257,11 @@ def planes_from_rgb(rgb: RGB8, layout: PlaneLayout, space: ColourSpace) -> list[
         planes.append(np.zeros(shape, np.uint8) if layout.depth == 8 else np.zeros(shape, np.uint16))
     if layout.alpha:
         planes[-1][:] = (1 << layout.depth) - 1
-    PlanarFrame(planes, layout, space).paint(rgb)
     return planes
+
+
+def _as_it_is(values: Any) -> Any:
+    return values
 
 
 _DEEP_RGB = PlaneLayout("gbrp16le", "rgb", 16, implies_full_range=True)
@@ -254,7 +294,7 @@ def _any_channel_differs(one: RGB8, other: RGB8) -> npt.NDArray[np.uint8]:
     return np.asarray(cv2.bitwise_not(cv2.inRange(cv2.absdiff(one, other), black, black)), np.uint8)
 
 
-def _share_lost(now: RGB8, wanted: RGB8) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+def _share_lost(now: RGB8, wanted: RGB8) -> tuple[Share, Share]:
     """[h,w] 0..1 twice: of what vision could not see, how much goes where it had clipped, and how much anywhere."""
     difference = cv2.absdiff(now, wanted)
     largest = cv2.max(cv2.max(difference[:, :, 0], difference[:, :, 1]), difference[:, :, 2])

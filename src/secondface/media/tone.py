@@ -25,7 +25,7 @@ Signal: TypeAlias = npt.NDArray[np.float32]
 """[height, width, 3] signal R'G'B', 0..255 with fractions."""
 Light: TypeAlias = npt.NDArray[np.float32]
 """[height, width, 3] linear light."""
-Table: TypeAlias = npt.NDArray[np.float32 | np.uint8]
+Table: TypeAlias = npt.NDArray[np.float32 | np.uint8 | np.uint16]
 """A curve, sampled at each word (65536) or byte (256)."""
 
 WHITE = 203.0
@@ -40,8 +40,17 @@ _TOP = 65535
 class DisplayMap(Protocol):
     """The two directions between a signal and what an ordinary display shows for it."""
 
-    def shown(self, words: Words) -> RGB8: ...
-    def signal(self, rgb: RGB8) -> Signal: ...
+    def shown(self, words: Words) -> RGB8:
+        """What vision and an eight-bit display get."""
+        ...
+
+    def shown_deep(self, words: Words) -> Words:
+        """The same over the 16-bit range, for whole pictures that become SDR."""
+        ...
+
+    def signal(self, rgb: RGB8) -> Signal:
+        """The signal that is shown as `rgb`; shown() of it is `rgb` again."""
+        ...
 
 
 def display_map(space: ColourSpace) -> DisplayMap | None:
@@ -78,7 +87,13 @@ class _ByChannel:
     """Signal by the square root of light, which spreads out the dark end where eyes and codes are finest."""
 
     def shown(self, words: Words) -> RGB8:
-        return _displayed(cv2.transform(_looked_up(words, self.light_of_word), self.to_709))
+        return np.asarray(_looked_up(self._light_of(words), _byte_of_light()), np.uint8)
+
+    def shown_deep(self, words: Words) -> Words:
+        return np.asarray(_looked_up(self._light_of(words), _word_of_light()), np.uint16)
+
+    def _light_of(self, words: Words) -> Words:
+        return _words(cv2.transform(_looked_up(words, self.light_of_word), self.to_709))
 
     def signal(self, rgb: RGB8) -> Signal:
         return np.asarray(_looked_up(_root(_light(rgb, self.from_709)), self.signal_of_root), np.float32)
@@ -97,8 +112,14 @@ class _Hybrid:
     signal_of_root: Table
 
     def shown(self, words: Words) -> RGB8:
+        return np.asarray(_looked_up(self._light_of(words), _byte_of_light()), np.uint8)
+
+    def shown_deep(self, words: Words) -> Words:
+        return np.asarray(_looked_up(self._light_of(words), _word_of_light()), np.uint16)
+
+    def _light_of(self, words: Words) -> Words:
         light = self._with_luminance_to(_looked_up(words, self.scene_of_word), _HLG_GAMMA - 1)
-        return _displayed(cv2.transform(_looked_up(_root(light), self.shown_of_root), self.to_709))
+        return _words(cv2.transform(_looked_up(_root(light), self.shown_of_root), self.to_709))
 
     def signal(self, rgb: RGB8) -> Signal:
         light = _looked_up(_root(_light(rgb, self.from_709)), self.light_of_root)
@@ -147,12 +168,14 @@ def _byte_of_light() -> Table:
 
 
 @lru_cache(maxsize=1)
+def _word_of_light() -> Table:
+    light = np.linspace(0, 1, _TOP + 1)
+    return np.round(transfer.srgb_signal(light) * _TOP).astype(np.uint16)
+
+
+@lru_cache(maxsize=1)
 def _light_of_byte() -> Table:
     return _table(transfer.srgb_light(np.linspace(0, 1, 256)))
-
-
-def _displayed(light: Any) -> RGB8:
-    return np.asarray(_looked_up(_words(light), _byte_of_light()), np.uint8)
 
 
 def _light(rgb: RGB8, matrix: Table) -> Light:
