@@ -29,7 +29,7 @@ from secondface.pipeline.engine import (
 )
 from secondface.pipeline.meter import MemoryPeak
 from secondface.pipeline.people import Picture, SourcePeople, build_sources, describe_reference
-from secondface.pipeline.steps import StepContext, build_stage
+from secondface.pipeline.steps import MOST_FACES, MOST_FACES_OF_A_STILL, StepContext, build_stage
 from secondface.pipeline.tally import FaceTally
 from secondface.spec.catalog import UpscaleParameters
 from secondface.spec.faces import FaceRule
@@ -53,7 +53,7 @@ class Casting:
     mapping: Sequence[tuple[int, int | Picture]] = ()
     """Source person to face index or reference picture."""
     allow_no_face: bool = False
-    max_faces: int = 8
+    max_faces: int | None = None
 
 
 @dataclass
@@ -159,13 +159,14 @@ def _prepare(plan: Plan, casting: Casting, stream: StreamInfo, conduct: Conduct)
         people=people,
         tally=FaceTally(),
         checkpoint=conduct.checkpoint,
-        max_faces=casting.max_faces,
+        max_faces=casting.max_faces or (MOST_FACES_OF_A_STILL if stream.is_still else MOST_FACES),
     )
 
 
 def _check_faces(casting: Casting, context: StepContext, stream: StreamInfo) -> tuple[str, ...]:
     """Raise for what the whole target did not hold; with allow_no_face, say it."""
     tally = context.tally
+    crowd = _crowd_note(context)
     if not tally.people:
         where = "the picture" if stream.is_still else f"all {tally.frames_looked_at} frames"
         if not casting.allow_no_face:
@@ -176,5 +177,15 @@ def _check_faces(casting: Casting, context: StepContext, stream: StreamInfo) -> 
     except (ReferenceFaceNotFound, MappingUnresolved, TooManySources) as lack:
         if not casting.allow_no_face:
             raise
-        return (str(lack),)
-    return ()
+        return (*crowd, str(lack))
+    return crowd
+
+
+def _crowd_note(context: StepContext) -> tuple[str, ...]:
+    """That more faces were seen than followed, of which a caller who said `all` must hear."""
+    more = context.tally.passed_over
+    if more <= 0:
+        return ()
+    return (
+        f"{more} more face(s) were seen at once than the {context.max_faces} that are followed: raise --max-faces.",
+    )

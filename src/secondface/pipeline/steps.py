@@ -39,6 +39,8 @@ from secondface.vision.track import FaceTracker
 Change = Callable[[FrameWork], FrameWork | None]
 _MODEL_WORKERS = 4
 _SEARCHES_PER_SECOND = 4
+MOST_FACES, MOST_FACES_OF_A_STILL = 16, 64
+"""Faces followed at once where the request does not say; each costs a mesh a frame."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class StepContext:
     people: SourcePeople
     tally: FaceTally
     checkpoint: Checkpoint
-    max_faces: int = 8
+    max_faces: int = MOST_FACES
 
 
 def build_stage(step: PlannedStep, context: StepContext, *, is_device: bool = True) -> Stage[FrameWork]:
@@ -116,6 +118,7 @@ def _analyse(context: StepContext) -> Callable[[FrameBatch], Iterable[FrameWork]
             found = tracker.track_batch([work.frame for work in batch])
         for work, (work.faces, work.scene) in zip(batch, found, strict=True):
             context.tally.saw(work)
+        context.tally.passed_over = tracker.passed_over
         context.chooser.choose_batch([work.faces for work in batch])
         return batch
 

@@ -16,6 +16,8 @@ class FaceTally:
     def __init__(self) -> None:
         self.people: set[int] = set()
         """Numbers of all tracks seen; the tracker bounds them."""
+        self.passed_over = 0
+        """The most faces seen at once beyond those that may be followed."""
         self.frames_looked_at = 0
         self.swapped_frames = 0
         self.faces_swapped = 0

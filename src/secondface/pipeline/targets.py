@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol
 
-from secondface.errors import InternalFault, MediaTooLarge, OutputNotWritable
+from secondface.errors import InternalFault, InvalidOption, MediaTooLarge, OutputNotWritable
 from secondface.frames import RGB8, Frame, StreamInfo
 from secondface.media.encoders import VideoOptions, container_for
 from secondface.media.images import Still, StillOptions, read_still
@@ -18,11 +18,13 @@ from secondface.media.limits import Limits
 from secondface.media.marks import read_stored_marks
 from secondface.media.read import VideoReader
 from secondface.media.side_streams import StreamReport
-from secondface.media.signatures import sniff
+from secondface.media.signatures import Kind, sniff
 from secondface.media.still_output import require_possible, still_format, write_still
 from secondface.media.write import VideoWriter
 from secondface.pipeline.people import Picture
 from secondface.provenance.metadata import MetadataMarks, read_marks, require_marks
+from secondface.spec.outputs import StillOutput as StillSpec
+from secondface.spec.outputs import VideoOutput as VideoSpec
 from secondface.spec.schemas import RunRequest
 
 
@@ -59,10 +61,36 @@ def open_target(request: RunRequest) -> AbstractContextManager[Target]:
     """Open the target by what its bytes say, and check that the output's name fits its kind."""
     limits = media_limits(request)
     if sniff(request.target).kind == "still":
+        require_kind(request, "still")
         still_format(request.output)
         return nullcontext(StillTarget(read_still(request.target, limits)))
+    require_kind(request, "video")
     container_for(request.output)
     return VideoTarget(VideoReader(request.target, limits), request.limits.max_frames)
+
+
+_VIDEO_WORDS = {
+    "rate": "--fps", "begin": "--from", "end": "--to", "depth": "--bit-depth",
+}  # fmt: skip
+"""Options that are not called like their field."""
+
+
+def require_kind(request: RunRequest, kind: Kind) -> None:
+    """Raises InvalidOption for options that say nothing about this kind of target."""
+    if kind == "still" and (said := sorted(request.video.model_fields_set)):
+        names = ", ".join(_VIDEO_WORDS.get(name, f"--{name}") for name in said)
+        raise InvalidOption(f"{names}: for video, but {request.target.name} is a picture.", options=said)
+    if kind == "video" and (said := sorted(request.still.model_fields_set)):
+        names = ", ".join({"quality": "--still-quality"}.get(name, f"--{name}") for name in said)
+        raise InvalidOption(f"{names}: for pictures, but {request.target.name} is a video.", options=said)
+
+
+def fitted_to_kind(request: RunRequest) -> RunRequest:
+    """The request without options for another kind of target. Raises BadMedia errors."""
+    empty: dict[str, object] = (
+        {"video": VideoSpec()} if sniff(request.target).kind == "still" else {"still": StillSpec()}
+    )
+    return request.model_copy(update=empty)
 
 
 def read_picture(path: Path, limits: Limits) -> Picture:
@@ -154,7 +182,7 @@ class VideoOutput:
     """A video, encoded as the run goes."""
 
     def __init__(self, request: RunRequest, reader: VideoReader, marks: MetadataMarks, size: tuple[int, int]) -> None:
-        options = VideoOptions(codec=request.video.codec, quality=request.video.crf, preset=request.video.preset)
+        options = VideoOptions(codec=request.video.codec, quality=request.video.quality, preset=request.video.preset)
         self._file = UncheckedFile(request.output, marks)
         self._writer = VideoWriter(self._file.path, reader, options, size=size, tags=marks.tags)
         self.notes: tuple[str, ...] = ()

@@ -1,0 +1,67 @@
+"""Where each target of a folder run goes: its own name in the output folder, in a format that can be written.
+
+Decides names so that no two meet, also where the file system does not tell capitals apart. Must not open an output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from secondface.errors import InvalidOption, OutputNotWritable, SecondfaceError
+
+_STILL_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".tif", ".tiff")
+
+
+def output_paths(targets: Sequence[Path], folder: Path) -> list[Path]:
+    """One output path for each target: the same for the same targets, so that a second run finds them."""
+    taken: set[str] = set()
+    paths: list[Path] = []
+    for target in targets:
+        name = _free_name(target, ending_for(target), taken)
+        taken.add(name.casefold())
+        paths.append(folder / name)
+    return paths
+
+
+def _free_name(target: Path, ending: str, taken: set[str]) -> str:
+    """clip.mp4; where that is another target's, clip.avi.mp4; then clip.avi-2.mp4 and so on."""
+    wanted = [target.stem + ending, target.name + ending]
+    wanted += [f"{target.name}-{number}{ending}" for number in range(2, len(taken) + 3)]
+    return next(name for name in wanted if name.casefold() not in taken)
+
+
+def ending_for(target: Path) -> str:
+    """The target's own ending where it is true and can be written, else that of the usual format of its kind."""
+    from secondface.media.encoders import CONTAINERS
+    from secondface.media.signatures import sniff
+
+    ending = target.suffix
+    try:
+        kind = sniff(target).kind
+    except SecondfaceError:
+        # It will be refused when its turn comes; until then it has the name that it asks for.
+        return ending or ".png"
+    if kind == "still":
+        return ending if ending.lower() in _STILL_ENDINGS else ".png"
+    return ending if ending.lower() in CONTAINERS else ".mp4"
+
+
+def prepare_folder(output: str, targets: Sequence[Path]) -> Path:
+    """The output folder, made if it is not there. Raises InvalidOption where it holds targets, OutputNotWritable."""
+    folder = Path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise OutputNotWritable(f"{folder}: several targets need a folder, and this is a file") from error
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise OutputNotWritable(f"{folder}: {reason}", path=str(folder)) from error
+    for target in targets:
+        try:
+            same = folder.samefile(target.parent)
+        except OSError:
+            continue
+        if same:
+            raise InvalidOption(f"--output {output}: targets lie in this folder; choose another one.", option="output")
+    return folder
