@@ -32,7 +32,9 @@ WHITE = 203.0
 """cd/m2 of diffuse white in HDR (BT.2408): what is paper there is paper here."""
 _KNEE = 0.6
 """Up to this part of diffuse white, where skin lies, nothing changes; highlights share the rest."""
-_HLG_PEAK = 1000.0
+_PEAK = 1000.0
+"""cd/m2 that full white is written as: what most HDR is graded for, and HLG's nominal peak. More than that reads as
+full white too, and stays what it is unless it is painted over."""
 _HLG_GAMMA = 1.2
 _TOP = 65535
 
@@ -81,19 +83,21 @@ class _ByChannel:
     """Each channel has its own curve; only the gamut mixes them."""
 
     light_of_word: Table
+    whole_light_of_word: Table
+    """The same for pictures that are only looked at: its shoulder has room for the brightest signal."""
     to_709: Table
     from_709: Table
     signal_of_root: Table
     """Signal by the square root of light, which spreads out the dark end where eyes and codes are finest."""
 
     def shown(self, words: Words) -> RGB8:
-        return np.asarray(_looked_up(self._light_of(words), _byte_of_light()), np.uint8)
+        return np.asarray(_looked_up(self._light_of(words, self.light_of_word), _byte_of_light()), np.uint8)
 
     def shown_deep(self, words: Words) -> Words:
-        return np.asarray(_looked_up(self._light_of(words), _word_of_light()), np.uint16)
+        return np.asarray(_looked_up(self._light_of(words, self.whole_light_of_word), _word_of_light()), np.uint16)
 
-    def _light_of(self, words: Words) -> Words:
-        return _words(cv2.transform(_looked_up(words, self.light_of_word), self.to_709))
+    def _light_of(self, words: Words, table: Table) -> Words:
+        return _words(cv2.transform(_looked_up(words, table), self.to_709))
 
     def signal(self, rgb: RGB8) -> Signal:
         return np.asarray(_looked_up(_root(_light(rgb, self.from_709)), self.signal_of_root), np.float32)
@@ -136,22 +140,25 @@ def _by_channel(code: int, primaries: int) -> _ByChannel:
     signal, root = np.linspace(0, 1, _TOP + 1), np.linspace(0, 1, _TOP + 1) ** 2
     match code:
         case transfer.PQ:
-            peak = transfer.PQ_PEAK / WHITE
-            light = compressed(transfer.pq_light(signal) / WHITE, peak)
-            back = transfer.pq_signal(expanded(root, peak) * WHITE)
+            absolute = transfer.pq_light(signal) / WHITE
+            light = compressed(np.minimum(absolute, _PEAK / WHITE), _PEAK / WHITE)
+            whole = compressed(absolute, transfer.PQ_PEAK / WHITE)
+            back = transfer.pq_signal(expanded(root, _PEAK / WHITE) * WHITE)
         case transfer.LINEAR:
-            light, back = signal, root
+            light = whole = signal
+            back = root
         case _:
             # the same curve both ways: gray keeps its code
-            light, back = transfer.srgb_light(signal), transfer.srgb_signal(root)
+            light = whole = transfer.srgb_light(signal)
+            back = transfer.srgb_signal(root)
     to_709 = rgb_to_rgb(primaries, BT709_PRIMARIES)
-    return _ByChannel(_table(light), _table(to_709), _table(np.linalg.inv(to_709)), _table(back * 255))
+    return _ByChannel(_table(light), _table(whole), _table(to_709), _table(np.linalg.inv(to_709)), _table(back * 255))
 
 
 @lru_cache(maxsize=8)
 def _hybrid(primaries: int) -> _Hybrid:
     signal, root = np.linspace(0, 1, _TOP + 1), np.linspace(0, 1, _TOP + 1) ** 2
-    peak = _HLG_PEAK / WHITE
+    peak = _PEAK / WHITE
     red, blue = luma_weights(primaries)
     to_709 = rgb_to_rgb(primaries, BT709_PRIMARIES)
     return _Hybrid(
