@@ -23,11 +23,16 @@ def sdr_space(layout: PlaneLayout) -> ColourSpace:
     return ColourSpace(BT709, False, BT709, BT709, layout.site)
 
 
+def sdr_layout(layout: PlaneLayout, depth: Literal[8, 10] = 8) -> PlaneLayout:
+    """The planes in which frames of `layout` are SDR."""
+    if layout.family == "rgb":
+        layout = PlaneLayout("yuv444p", "yuv", 8)
+    return layout.at_depth(depth)
+
+
 def to_sdr(frame: PlanarFrame, depth: Literal[8, 10] = 8) -> PlanarFrame:
-    """A new frame of the same picture in sdr_space(); an SDR frame is given back as it is."""
+    """A new frame of the same picture in sdr_layout() and sdr_space(); an SDR frame is given back as it is."""
     if not is_hdr(frame.space):
         return frame
-    layout = frame.layout.at_depth(depth)
-    if layout.family == "rgb":
-        layout = PlaneLayout("yuv444p", "yuv", 8).at_depth(depth)
+    layout = sdr_layout(frame.layout, depth)
     return frame.shown_in(layout, sdr_space(layout))
