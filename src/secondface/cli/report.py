@@ -50,7 +50,7 @@ def _stream(line: StreamReport) -> tuple[str, str]:
     actions = {
         "encoded": _("encoded"), "copied": _("copied"), "transcoded": _("encoded again"), "dropped": _("left out")
     }  # fmt: skip
-    return f"{line.kind} {line.codec}", f"{actions[line.action]} {line.reason}".strip()
+    return f"{line.kind} {line.codec}", f"{actions[line.action]} {line.note}".strip()
 
 
 def _notes(report: RunReport) -> list[str]:

@@ -161,6 +161,8 @@ def choose_encoder(
         os.environ.setdefault("SVT_LOG", "1")
     transparent = layout.alpha and codec == "vp9" and encoder == "libvpx-vp9" and container in ("matroska", "webm")
     target, fed_as = _encodable(encoder, codec, layout, size, options.depth or layout.depth, transparent)
+    if options.depth is not None and target.depth != options.depth:
+        raise InvalidOption(f"depth {options.depth}: {encoder} writes {target.depth} bits here; choose another codec")
     if (target.family, target.depth, target.shift_x, target.shift_y) != (
         layout.family, layout.depth, layout.shift_x, layout.shift_y,
     ):  # fmt: skip

@@ -88,7 +88,7 @@ class VideoReader:
             described = self._source.first_described(first)
             stream = self._source.stream
             self.picture: PictureFacts = picture_facts(first, stream, described)
-            whole = video_info(self.format_name, self._source.container, stream, described, self.picture)
+            whole = video_info(self.format_name, self._source.container, stream, first, self.picture, described)
             self.limits.check_duration(self.path.name, whole.duration)
             starts = [each.start for each in whole.streams if each.start is not None]
             origin = min(starts, default=Fraction(0)) if self.format_name in _ARBITRARY_START else Fraction(0)

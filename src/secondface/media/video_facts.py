@@ -66,9 +66,10 @@ def picture_facts(picture: av.VideoFrame, stream: VideoStream, described: av.Vid
 
 
 def video_info(
-    format_name: str, container: InputContainer, stream: VideoStream, picture: av.VideoFrame, facts: PictureFacts
-) -> MediaInfo:
-    """Everything known of the video in `container`, whose first picture is `picture`."""
+    format_name: str, container: InputContainer, stream: VideoStream, picture: av.VideoFrame, facts: PictureFacts,
+    described: av.VideoFrame | None = None,
+) -> MediaInfo:  # fmt: skip
+    """Everything known of the video in `container`, whose first picture is `picture`; see picture_facts."""
     width, height = facts.orientation.shown_size(picture.width, picture.height)
     duration = _duration(container, stream)
     rate = exact(stream.average_rate) or exact(stream.guessed_rate)
@@ -78,7 +79,7 @@ def video_info(
         count = round(duration * rate)
     return MediaInfo(
         "video", format_name, width, height, count, rate, duration,
-        tuple(_stream_facts(each) for each in container.streams), _notes(picture, facts), facts,
+        tuple(_stream_facts(each) for each in container.streams), _notes(picture, described or picture, facts), facts,
     )  # fmt: skip
 
 
@@ -88,9 +89,9 @@ def _orientation(picture: av.VideoFrame) -> Orientation | None:
     return UPRIGHT if matrix is None else of_display_matrix(bytes(matrix))
 
 
-def _notes(picture: av.VideoFrame, facts: PictureFacts) -> tuple[str, ...]:
+def _notes(picture: av.VideoFrame, described: av.VideoFrame, facts: PictureFacts) -> tuple[str, ...]:
     notes: list[str] = []
-    if _orientation(picture) is None:
+    if _orientation(described) is None:
         notes.append("the display matrix is no multiple of a quarter turn: shown as stored")
     if facts.interlaced:
         notes.append(deinterlace.NOTE)

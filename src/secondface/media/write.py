@@ -21,7 +21,7 @@ import av
 from av.container import OutputContainer
 from av.error import FFmpegError
 from av.packet import Packet
-from av.stream import Stream
+from av.stream import Disposition, Stream
 from av.video.stream import VideoStream
 
 from secondface.frames import Frame
@@ -191,6 +191,7 @@ class VideoWriter:
         context.thread_count = choice.threads
         if choice.tag is not None:
             context.codec_tag = choice.tag
+        stream.disposition = Disposition.default
         return stream
 
     def _sample_aspect(self) -> Fraction:

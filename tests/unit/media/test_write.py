@@ -121,7 +121,7 @@ def test_sound_is_copied_packet_for_packet(make_clip: MakeClip, tmp_path: Path, 
 def test_sound_that_the_container_cannot_hold_is_transcoded(make_clip: MakeClip, tmp_path: Path) -> None:
     source, target = make_clip(sound_s=0.5), tmp_path / "out.webm"
     reports = copy(source, target)
-    assert [(report.action, report.reason) for report in reports[1:]] == [("transcoded", "webm cannot hold aac")]
+    assert [(report.action, report.note) for report in reports[1:]] == [("transcoded", "webm cannot hold aac")]
     with av.open(str(target)) as container:
         samples = sum(frame.samples for frame in container.decode(audio=0))
         assert container.streams.audio[0].codec_context.name == "opus"
