@@ -43,6 +43,8 @@ _ALLOWED: dict[str, tuple[str, ...]] = {
 }
 _EVEN_ONLY = ("h264", "hevc")
 """H.264 and H.265 count the crop of 4:2:0 in whole chroma samples, so an odd size needs full chroma."""
+_ALPHA = ("yuva420p",)
+"""libvpx lists others with alpha and then refuses them."""
 _SEMIPLANAR = {"nv12": "yuv420p", "p010le": "yuv420p10le", "nv16": "yuv422p", "p210le": "yuv422p10le"}
 """What GPUs take, and the planes that hold the same."""
 _LONGEST_SIDE = 16_384
@@ -256,7 +258,7 @@ def _encodable(
     odd_x, odd_y = (side % 2 == 1 and codec in _EVEN_ONLY for side in size)
     known = [(found, name) for name in _formats_of(encoder)
              if (found := layout_of(_SEMIPLANAR.get(name, name))) and found.family == "yuv"
-             and found.alpha <= transparent and not found.implies_full_range]  # fmt: skip
+             and (not found.alpha or (transparent and name in _ALPHA)) and not found.implies_full_range]  # fmt: skip
     fitting = [(each, name) for each, name in known if not (odd_x and each.shift_x) and not (odd_y and each.shift_y)]
     if not fitting:
         raise OutputFormatUnsupported(f"{encoder} cannot hold a picture of {size[0]}x{size[1]}")

@@ -91,6 +91,8 @@ def layout_for(format_name: str) -> PlaneLayout:
     if format_name.startswith("bayer"):
         # FFmpeg counts the sensor's colours apart, which together make one sample
         depth = sum(component.bits for component in colours)
+    if known.is_rgb and depth <= 8 and len(colours) < len(known.components):
+        return layout_of("gbrap") or stand_in("rgb", depth)
     if known.is_rgb or known.has_palette:
         return stand_in("rgb", depth)
     if len(colours) == 1:

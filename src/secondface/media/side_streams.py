@@ -162,11 +162,17 @@ class SideStreams:
     def _copies(self, codec: str) -> bool:
         return codec in self._output.supported_codecs and codec not in _REFUSED.get(self._container, ())
 
+    def _copies_sound(self, stream: AudioStream, codec: str) -> bool:
+        # MP4 says where each channel of plain samples stands, and FFmpeg gives up when the input does not
+        unplaced = self._container == "mp4" and codec.startswith("pcm_") and "channels" in stream.layout.name
+        return self._copies(codec) and not unplaced
+
     def _decide_sound(self, stream: AudioStream, codec: str, report: StreamReport) -> None:
         volume = None if self._options.volume == 1 else self._options.volume
+        copies = self._copies_sound(stream, codec)
         if not self._options.audio:
             report.note = "sound was switched off"
-        elif self._copies(codec) and volume is None:
+        elif copies and volume is None:
             self._keep(_Copy(self._output, stream), stream, report, "copied")
         elif not codec:
             report.note = "no decoder for its sound"
@@ -174,7 +180,7 @@ class SideStreams:
             track = SoundTrack(self._output, stream, CODECS[self._container], volume)
             self._keep(track, stream, report, "transcoded")
             louder = f"volume {float(volume):g}" if volume is not None else ""
-            report.note = louder if self._copies(codec) else f"{self._container} cannot hold {codec}"
+            report.note = louder if copies else f"{self._container} cannot hold {codec}"
 
     def _decide_subtitles(self, stream: SubtitleStream, codec: str, report: StreamReport) -> None:
         if self._copies(codec):

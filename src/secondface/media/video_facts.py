@@ -96,7 +96,9 @@ def _notes(picture: av.VideoFrame, described: av.VideoFrame, facts: PictureFacts
     if facts.interlaced:
         notes.append(deinterlace.NOTE)
     if facts.space.transfer in _HDR_TRANSFERS:
-        notes.append(f"HDR ({_HDR_TRANSFERS[facts.space.transfer]}): steps see the signal as it is stored")
+        notes.append(
+            f"HDR ({_HDR_TRANSFERS[facts.space.transfer]}): faces are seen as an ordinary display shows them, all else stays as it is"
+        )
     if picture.format.name != facts.stored.name:
         notes.append(f"pixel format {picture.format.name} is held as {facts.stored.name}")
     return tuple(notes)
