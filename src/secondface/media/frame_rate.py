@@ -5,14 +5,17 @@ Decides which frame fills which place; must not know pictures.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
+_EARLY = Fraction(1, 4)
+"""Of a step: by so much a frame may come too late for its place, for stamps in whole milliseconds stray."""
 
 
 class ConstantRate(Generic[Item]):
-    """Places at first + n / rate, each filled by the frame that lies nearest, or else by the last one before it."""
+    """Places at first + n / rate, each filled by the frame that is shown at that time."""
 
     def __init__(self, rate: Fraction) -> None:
         self.step = 1 / rate
@@ -29,16 +32,15 @@ class ConstantRate(Generic[Item]):
         return settled
 
     def finish(self, end: Fraction | None) -> list[tuple[Fraction, Item]]:
-        """The last places, up to `end`; at least one for a frame that would have none."""
+        """The last places, up to `end`; there is at least one in all."""
         if self._held is None:
             return []
-        last = self._held[0] + 1
-        return self._filled(last if end is None else max(last, self._place(end)))
+        return self._filled(self._held[0] + 1 if end is None else max(1, self._place(end)))
 
     def _place(self, time: Fraction) -> int:
+        """The first place at which what begins at `time` is shown."""
         assert self._first is not None
-        # halves always go up, so that a steady rate gives a steady rhythm
-        return max(0, int((time - self._first) / self.step + Fraction(1, 2)))
+        return max(0, math.ceil((time - self._first) / self.step - _EARLY))
 
     def _filled(self, until: int) -> list[tuple[Fraction, Item]]:
         if self._held is None or self._first is None:

@@ -6,6 +6,7 @@ Decides sizes, times, colours and notes from FFmpeg's fields; must not decode or
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import cast
 
@@ -59,8 +60,10 @@ def picture_facts(picture: av.VideoFrame, stream: VideoStream, described: av.Vid
         aspect = 1 / aspect
     time_base = exact(stream.time_base) or exact(picture.time_base) or Fraction(1, 1000)
     interlaced = described.interlaced_frame or stream.codec_context.field_order in _FIELD_ORDERS
+    space = space_of(described)
+    space = replace(space, site=space.site.turned(orientation.clockwise, orientation.mirrored))
     return PictureFacts(
-        stream.index, stored, layout, space_of(described), time_base, orientation, aspect, interlaced,
+        stream.index, stored, layout, space, time_base, orientation, aspect, interlaced,
         mastering_light(described),
     )  # fmt: skip
 
@@ -96,9 +99,8 @@ def _notes(picture: av.VideoFrame, described: av.VideoFrame, facts: PictureFacts
     if facts.interlaced:
         notes.append(deinterlace.NOTE)
     if facts.space.transfer in _HDR_TRANSFERS:
-        notes.append(
-            f"HDR ({_HDR_TRANSFERS[facts.space.transfer]}): faces are seen as an ordinary display shows them, all else stays as it is"
-        )
+        kind = _HDR_TRANSFERS[facts.space.transfer]
+        notes.append(f"HDR ({kind}): faces are seen as an ordinary display shows them, all else stays as it is")
     if picture.format.name != facts.stored.name:
         notes.append(f"pixel format {picture.format.name} is held as {facts.stored.name}")
     return tuple(notes)
