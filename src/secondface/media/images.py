@@ -60,11 +60,12 @@ def read_still(path: str | os.PathLike[str], limits: Limits | None = None) -> St
         if picture is not None:
             picture.load()
         info, captured = _info(source), _captured(picture)
+        left_out = _left_out(source)
         tags = colour_tags(source)
         found = _deep_frame(source, tags) or _plain_frame(source, tags)
         kept = StillCoding().kept if picture is None else collect(picture)
     coding = replace(found.coding, kept=kept, quality=jpeg_quality(picture))
-    notes = info.notes + found.notes
+    notes = left_out + found.notes
     info = MediaInfo("still", info.format_name, found.frame.width, found.frame.height, 1, notes=notes)
     return Still(found.frame, info, {CAPTURED: captured} if captured else {}, coding)
 
@@ -147,15 +148,20 @@ def _info(source: OpenedStill) -> MediaInfo:
         width, height = source.tiff.orientation.shown_size(source.tiff.width, source.tiff.height)
         return MediaInfo("still", name, width, height, 1)
     width, height = _orientation(source).shown_size(*picture.size)
+    return MediaInfo("still", name, width, height, 1)
+
+
+def _left_out(source: OpenedStill) -> tuple[str, ...]:
+    """What of the file is not used when its first picture is."""
+    picture = source.picture
     frames = len(source.heif) if source.heif is not None else int(getattr(picture, "n_frames", 1))
-    notes: tuple[str, ...] = ()
-    if picture.format == "MPO":
-        notes = (f"only the first of {frames} pictures is used; a gain map or a second view is left out",)
-    elif frames > 1:
-        notes = (f"only the first of {frames} {'pages' if name == 'TIFF' else 'frames'} is used",)
-    elif name == "JPEG" and b"hdr-gain-map" in (picture.info.get("xmp") or b""):
-        notes = ("its HDR gain map is left out",)
-    return MediaInfo("still", name, width, height, 1, notes=notes)
+    if picture is not None and picture.format == "MPO":
+        return (f"only the first of {frames} pictures is used; a gain map or a second view is left out",)
+    if frames > 1:
+        return (f"only the first of {frames} {'pages' if source.format_name == 'TIFF' else 'frames'} is used",)
+    if picture is not None and source.format_name == "JPEG" and b"hdr-gain-map" in (picture.info.get("xmp") or b""):
+        return ("its HDR gain map is left out",)
+    return ()
 
 
 def _captured(picture: Image.Image | None) -> str | None:

@@ -103,7 +103,8 @@ def deep_bytes(name: str, frame: DeepFrame, coding: StillCoding, about: About, q
 
 def _is_still_gray(rgb: npt.NDArray[Any]) -> bool:
     sample: npt.NDArray[np.int32] = rgb[::5, ::5].astype(np.int32)
-    return float(np.mean(np.ptp(sample, axis=2) > _COLOURED)) < _MOST_COLOURED
+    coloured = np.count_nonzero(sample.max(axis=2) - sample.min(axis=2) > _COLOURED)
+    return coloured < _MOST_COLOURED * sample.shape[0] * sample.shape[1]
 
 
 def _gray_of(name: str, picture: PlainPicture) -> npt.NDArray[np.uint8] | None:

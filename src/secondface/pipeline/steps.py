@@ -15,6 +15,7 @@ import numpy as np
 from secondface.errors import InternalFault
 from secondface.frames import RGB8, ArrayFrame, Box, Face, FrameBatch, FrameWork, StreamInfo
 from secondface.media.planes import PlanarFrame, planes_from_rgb
+from secondface.media.still_frames import DeepFrame, StillFrame
 from secondface.pipeline.device import Checkpoint, RunSessions
 from secondface.pipeline.engine import Stage
 from secondface.pipeline.people import SourcePeople
@@ -189,7 +190,10 @@ def _colour(parameters: ColourParameters) -> Change:
 
 
 def _label(painter: LabelPainter, batch: FrameBatch) -> FrameBatch:
-    painter.paint_batch(batch)
+    for work, box in zip(batch, painter.paint_batch(batch), strict=True):
+        if isinstance(work.frame, StillFrame | DeepFrame):
+            # a label on a transparent ground would be seen by nobody
+            work.frame.show(box)
     return batch
 
 
@@ -197,7 +201,9 @@ def enlarged(work: FrameWork, restorer: FaceRestorer, scale: int) -> FrameWork:
     """The frame `scale` times larger, in the same kind of planes, and its faces with it."""
     old = work.frame
     rgb = restorer.upscale(old.read(), 4 if scale == 4 else 2)
-    if isinstance(old, PlanarFrame):
+    if isinstance(old, StillFrame | DeepFrame):
+        new = old.enlarged(rgb)
+    elif isinstance(old, PlanarFrame):
         planes = planes_from_rgb(rgb, old.layout, old.space)
         new = PlanarFrame(
             planes, old.layout, old.space,

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from secondface.errors import InternalFault, InvalidOption, MediaTooLarge, OutputNotWritable
-from secondface.frames import RGB8, Frame, StreamInfo
+from secondface.frames import Frame, StreamInfo
+from secondface.media.animations import AnimationReader, is_animation
 from secondface.media.encoders import VideoOptions, container_for
 from secondface.media.images import Still, StillOptions, read_still
 from secondface.media.limits import Limits
@@ -21,6 +22,7 @@ from secondface.media.side_streams import StreamReport
 from secondface.media.signatures import Kind, sniff
 from secondface.media.still_output import require_possible, still_format, write_still
 from secondface.media.write import VideoWriter
+from secondface.pipeline.animation_target import AnimationTarget, holds_animation
 from secondface.pipeline.people import Picture
 from secondface.provenance.metadata import MetadataMarks, read_marks, require_marks
 from secondface.spec.outputs import StillOutput as StillSpec
@@ -62,6 +64,9 @@ def open_target(request: RunRequest) -> AbstractContextManager[Target]:
     limits = media_limits(request)
     if sniff(request.target).kind == "still":
         require_kind(request, "still")
+        if holds_animation(request.output) and is_animation(request.target, limits):
+            reader = AnimationReader(request.target, limits)
+            return AnimationTarget(reader, request.limits.max_frames, _unchecked)
         still_format(request.output)
         return nullcontext(StillTarget(read_still(request.target, limits)))
     require_kind(request, "video")
@@ -93,6 +98,10 @@ def fitted_to_kind(request: RunRequest) -> RunRequest:
     return request.model_copy(update=empty)
 
 
+def _unchecked(request: RunRequest, marks: MetadataMarks) -> UncheckedFile:
+    return UncheckedFile(request.output, marks)
+
+
 def read_picture(path: Path, limits: Limits) -> Picture:
     """A source or reference picture."""
     return Picture(str(path), read_still(path, limits).frame.rgb)
@@ -111,7 +120,7 @@ class StillTarget:
         self._still = still
         self.stream: StreamInfo = still.info.stream_info
         self.notes: tuple[str, ...] = still.info.notes
-        self.frame_bytes: int = still.frame.rgb.nbytes
+        self.frame_bytes: int = still.frame.width * still.frame.height * (3 if still.coding.depth == 8 else 6)
 
     def frames(self) -> Iterator[Frame]:
         yield self._still.frame
@@ -124,21 +133,23 @@ class StillOutput:
     """A picture that is written when all of it is there."""
 
     def __init__(self, request: RunRequest, still: Still, marks: MetadataMarks) -> None:
-        self._options = StillOptions(quality=request.still.quality, lossless=request.still.lossless)
+        self._options = StillOptions(
+            quality=request.still.quality, lossless=request.still.lossless, keep_metadata=request.keep_metadata
+        )  # fmt: skip
         require_possible(request.output, self._options)
         self._still = still
         self._marks = marks
         self._file = UncheckedFile(request.output, marks)
-        self._rgb: RGB8 | None = None
+        self._frame: Frame | None = None
         self.notes: tuple[str, ...] = ()
 
     def write(self, frame: Frame) -> None:
-        self._rgb = frame.read()
+        self._frame = frame
 
     def store(self) -> tuple[StreamReport, ...]:
-        if self._rgb is None:
+        if self._frame is None:
             raise InternalFault("A picture was to be stored before it was written.")
-        self.notes = write_still(self._file.path, self._rgb, self._still, self._options, self._marks.xmp)
+        self.notes = write_still(self._file.path, self._frame, self._still, self._options, self._marks.xmp)
         self._file.check_and_name(is_still=True)
         return ()
 

@@ -1,0 +1,133 @@
+"""Animations as targets, and as outputs of animations and videos.
+
+Decides how delays, alpha and loops of the input reach the output; frames go through the same steps as a video's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from fractions import Fraction
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from secondface.errors import MediaTooLarge
+from secondface.frames import Frame, StreamInfo
+from secondface.media.animation_output import FORMATS, AnimationWords, AnimationWriter
+from secondface.media.animations import AnimationReader
+from secondface.media.info import MediaInfo
+from secondface.media.side_streams import StreamReport
+from secondface.media.still_frames import StillFrame
+from secondface.media.still_metadata import KeptMetadata, merged_xmp
+from secondface.media.still_output import StillOptions
+from secondface.pipeline.device import Checkpoint
+from secondface.provenance.metadata import MetadataMarks
+from secondface.spec.schemas import RunRequest
+
+
+class Unchecked(Protocol):
+    """A whole file beside its final name, as `targets` makes it."""
+
+    @property
+    def path(self) -> Path: ...
+    def check_and_name(self, *, is_still: bool) -> None: ...
+    def discard(self) -> None: ...
+
+
+def holds_animation(output: Path) -> bool:
+    """Whether a file of this name can move, and be no video."""
+    return output.suffix.lower() in FORMATS
+
+
+class AnimationTarget(AbstractContextManager["AnimationTarget"]):
+    """A GIF, WebP, APNG or AVIF sequence, read frame by frame."""
+
+    def __init__(
+        self, reader: AnimationReader, max_frames: int | None,
+        unchecked: Callable[[RunRequest, MetadataMarks], Unchecked],
+    ) -> None:  # fmt: skip
+        self._reader = reader
+        self._unchecked = unchecked
+        info = reader.info
+        self.stream: StreamInfo = info.stream_info
+        self.notes: tuple[str, ...] = info.notes
+        self.frame_bytes: int = info.width * info.height * 4
+        if max_frames is not None and (info.frame_count or 0) > max_frames:
+            raise MediaTooLarge(f"{reader.path.name}: more than {max_frames} frames.", frames=info.frame_count)
+
+    def __exit__(self, *exception: object) -> None:
+        """The reader holds nothing open between frames()."""
+
+    def frames(self) -> Iterator[Frame]:
+        return self._reader.frames()
+
+    def samples(self, checkpoint: Checkpoint) -> Iterator[Frame]:  # noqa: ARG002 - animations are short
+        return iter(())
+
+    def output(self, request: RunRequest, marks: MetadataMarks, scale: int) -> AnimationOutput:
+        info, timing = self._reader.info, self._reader.timing
+        size = info.width * scale, info.height * scale
+        kept = self._reader.kept if request.keep_metadata else None
+        unchecked = self._unchecked(request, marks)
+        return AnimationOutput(unchecked, request, marks, size, plays=timing.plays, delays=timing.delays, kept=kept)
+
+
+class AnimationOutput:
+    """An animation, written as the run goes; frames without a delay of their own are shown until the next one."""
+
+    def __init__(
+        self, file: Unchecked, request: RunRequest, marks: MetadataMarks, size: tuple[int, int], *,
+        plays: int = 0, delays: tuple[Fraction, ...] = (), kept: KeptMetadata | None = None,
+    ) -> None:  # fmt: skip
+        options = StillOptions(quality=request.still.quality, lossless=request.still.lossless)
+        words, self.notes = _words(marks, kept)
+        self._file = file
+        self._writer = AnimationWriter(self._file.path, size, plays, options, words)
+        self._delays = delays
+        self._waiting: tuple[StillFrame, Fraction] | None = None
+        self._last = _USUAL
+
+    def write(self, frame: Frame) -> None:
+        if frame.index < len(self._delays):
+            self._writer.write(_plain(frame), self._delays[frame.index])
+            return
+        time = (frame.pts or 0) * frame.time_base
+        if self._waiting is not None:
+            self._last = time - self._waiting[1]
+            self._writer.write(self._waiting[0], self._last)
+        self._waiting = _plain(frame), time
+
+    def store(self) -> tuple[StreamReport, ...]:
+        if self._waiting is not None:
+            self._writer.write(self._waiting[0], self._last)
+        self._writer.close()
+        self._file.check_and_name(is_still=True)
+        return ()
+
+    def discard(self) -> None:
+        self._writer.abort()
+        self._file.discard()
+
+
+_USUAL = Fraction(1, 10)
+"""Seconds that the only frame of a video is shown."""
+
+
+def dropped_streams(info: MediaInfo) -> tuple[str, ...]:
+    """What an animation cannot hold of a video."""
+    kinds = sorted({stream.kind for stream in info.streams} - {"video"})
+    return (f"an animation holds no {' and no '.join(kinds)}: left out",) if kinds else ()
+
+
+def _plain(frame: Frame) -> StillFrame:
+    return frame if isinstance(frame, StillFrame) else StillFrame(np.ascontiguousarray(frame.read()), index=frame.index)
+
+
+def _words(marks: MetadataMarks, kept: KeptMetadata | None) -> tuple[AnimationWords, tuple[str, ...]]:
+    if kept is None:
+        return AnimationWords(marks.xmp), ()
+    packet = merged_xmp(marks.xmp, kept.xmp)
+    notes = kept.notes if packet else (*kept.notes, "its XMP is damaged and not kept")
+    return AnimationWords(packet or marks.xmp, kept.exif, kept.comment, kept.texts), notes
