@@ -77,7 +77,7 @@ def relight(
     gain *= _rim_factor(lifted, sampled * gain, skin * layout.seen * zone.certain, zone, layout.coarse_width)
     gain *= _tone_factor(small, bent, sampled * gain, shown, layout.heart)
     colour = _colourfulness(lifted, sampled * gain, light + np.float32(DARK_OFFSET), shown)
-    return Relit(gain, alpha, zone.skin * free * layout.seen, light, colour, lips)
+    return Relit(layout.soften(gain), alpha, zone.skin * free * layout.seen, light, colour, lips)
 
 
 def _light_at_scales(rgb: Float, skin: Mask01, width_px: float) -> Float:
