@@ -93,6 +93,10 @@ def execute_one(
     own: Session, request: RunRequest, stop: Stop, tell: Callable[[Progress], None] | None, device: DeviceChoice | None
 ) -> RunReport:
     """One run under a bar and signals that are there already."""
+    from secondface.media.caged_task import start_inspection
+
+    # it loads its libraries while this process loads its own
+    start_inspection()
     from secondface.compose import local
 
     try:

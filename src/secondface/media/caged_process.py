@@ -49,6 +49,8 @@ class Given:
 Task: TypeAlias = Callable[[Given], Iterable[object]]
 """Runs inside the cage; each value that it yields is written as one line of JSON.
 
+When it raises, the last line is `{"fault": ...}`; when the cage cannot be entered, the only one is
+`{"unavailable": ...}`.
 What its module names in LATE_MODULES is loaded before: libraries that load parts of themselves at first use.
 """
 
@@ -93,6 +95,8 @@ def main(control_fd: int, task_name: str) -> None:
         _reap(children)
     for pid in children:
         os.kill(pid, signal.SIGKILL)
+    # its starter waits, and there is nothing to tidy up
+    os._exit(0)
 
 
 def _heard(number: int, frame: FrameType | None) -> None:
@@ -124,18 +128,19 @@ def _take(control: socket.socket, task: Task, children: dict[int, _Child]) -> bo
 
 def _live(task: Task, cage: Cage, result_fd: int, files: list[int], words: dict[str, Any]) -> None:
     """A child's whole life; never returns."""
-    code = 1
+    code, fault = 1, "unavailable"
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         _keep_only([result_fd, *files])
         paths = tuple(handed_path(_RESULT_FD + 1 + at, name) for at, name in enumerate(words["names"]))
         enter(cage)
+        fault = "fault"
         for value in task(Given(paths, words["argument"])):
             _write_whole(_RESULT_FD, json.dumps(value, default=str).encode() + b"\n")
         code = 0
-    except Exception as fault:  # noqa: BLE001  the process ends here, and this is all that is ever heard of it
-        _write_whole(_RESULT_FD, json.dumps({"fault": f"{type(fault).__name__}: {fault}"}).encode() + b"\n")
+    except Exception as cause:  # noqa: BLE001  the process ends here, and this is all that is ever heard of it
+        _write_whole(_RESULT_FD, json.dumps({fault: f"{type(cause).__name__}: {cause}"}).encode() + b"\n")
     finally:
         os._exit(code)
 

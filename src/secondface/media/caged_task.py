@@ -23,9 +23,11 @@ from functools import lru_cache
 from io import FileIO
 
 from secondface.errors import CageUnavailable
-from secondface.media.cage import Cage
+from secondface.media.cage import Cage, can_cage
 from secondface.media.caged_process import ENDING
 
+INSPECTION = "secondface.media.inspection:inspect_given"
+"""The task of probe()."""
 _BOOT = (
     "import json, sys; words = json.loads(sys.argv[1]); sys.path[:] = words['path']; "
     "from secondface.media.caged_process import main; main(words['control'], words['task'])"
@@ -168,3 +170,9 @@ def caged_task(task: str) -> CagedTask:
     made = CagedTask(task)
     atexit.register(made.close)
     return made
+
+
+def start_inspection() -> None:
+    """Begin to load what probe() needs, in another process, without waiting for it. Raises CageUnavailable."""
+    if can_cage():
+        caged_task(INSPECTION).start()

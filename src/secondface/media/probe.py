@@ -20,18 +20,18 @@ from secondface.errors import (
     BadMedia,
     CageUnavailable,
     FileUnreadable,
+    InternalFault,
     MediaCorrupt,
     MediaEmpty,
     MediaTooLarge,
     MediaUnsupported,
 )
 from secondface.media.cage import Cage, can_cage
-from secondface.media.caged_task import CagedTask, Outcome, caged_task
+from secondface.media.caged_task import INSPECTION, Outcome, caged_task
 from secondface.media.info import MediaInfo
 from secondface.media.inspection import inspect
 from secondface.media.limits import Limits
 
-INSPECTION = "secondface.media.inspection:inspect_given"
 PROBE_CAGE = Cage(memory_bytes=1 << 30, cpu_s=4, wall_s=4.5)
 _MOST_BYTES = 1 << 18
 _MOST_DETAIL = 500
@@ -43,24 +43,14 @@ _REFUSALS: dict[str, type[BadMedia]] = {
 def probe(path: str | os.PathLike[str], limits: Limits | None = None, cage: Cage = PROBE_CAGE) -> MediaInfo:
     """What `path` holds, from its bytes; a video's first frame is decoded, a still is not.
 
-    Raises FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge or MediaEmpty; CageUnavailable.
+    Raises FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge or MediaEmpty; CageUnavailable; InternalFault.
     """
     path, limits = Path(path), limits or Limits()
     with opened_alone(path) as descriptor:
         if not can_cage():
             return inspect(path, limits)
-        outcome = _inspection().call([(descriptor, path.name)], limits.words(), cage, _MOST_BYTES)
+        outcome = caged_task(INSPECTION).call([(descriptor, path.name)], limits.words(), cage, _MOST_BYTES)
     return _answer(path.name, outcome, cage)
-
-
-def prepare_probe() -> None:
-    """Begin to load what probe() needs, in another process, without waiting for it."""
-    if can_cage():
-        _inspection().start()
-
-
-def _inspection() -> CagedTask:
-    return caged_task(INSPECTION)
 
 
 @contextmanager
@@ -85,8 +75,10 @@ def _answer(name: str, outcome: Outcome, cage: Cage) -> MediaInfo:
         words: Any = _anything().validate_json(outcome.lines[0])
         if "info" in words:
             return _infos().validate_python(words["info"])
+        if "unavailable" in words:
+            raise CageUnavailable(_legible(words["unavailable"]))
         if "fault" in words:
-            raise CageUnavailable(_legible(words["fault"]))
+            raise InternalFault(f"{name}: {_legible(words['fault'])}")
         raise _REFUSALS[words["code"]](_legible(words["detail"]))
     except (ValidationError, LookupError, TypeError, ZeroDivisionError, OverflowError) as cause:
         raise MediaCorrupt(f"{name}: the process that looked at it answered nonsense") from cause

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from secondface.errors import Cancelled
 from secondface.frames import RGB8, ArrayFrame, Sessions, StreamInfo
+from secondface.media.probe import probe
 from secondface.observe import span
 from secondface.pipeline.engine import CancelToken, Progress
 from secondface.pipeline.meter import PhaseClock
@@ -48,12 +49,13 @@ def run_file(
     try:
         # Inputs first: a file that cannot be read is said at once, before models are loaded for it.
         phases.enter("fetch")
+        said = _inspect(request, conduct)
         with open_target(request) as target:
             casting = _read_casting(request, conduct)
             phases.enter("load")
             _load(plan, conduct)
             phases.enter("run")
-            return _run(request, plan, casting, target, marks=marks, conduct=conduct, phases=phases)
+            return _run(request, plan, casting, target, marks=marks, conduct=conduct, phases=phases, said=said)
     except KeyboardInterrupt as interrupt:
         raise Cancelled from interrupt
 
@@ -67,6 +69,7 @@ def _run(
     marks: MetadataMarks,
     conduct: Conduct,
     phases: PhaseClock,
+    said: tuple[str, ...],
 ) -> RunReport:
     output = target.output(request, marks, scale_of(plan))
     try:
@@ -105,10 +108,20 @@ def _run(
         stages=passage.engine.stages,
         peak_rss_bytes=conduct.memory.bytes(),
         streams=streams,
-        notes=(*target.notes, *passage.notes, *output.notes),
+        notes=tuple(dict.fromkeys((*said, *target.notes, *passage.notes, *output.notes))),
         produce_id=marks.label.produce_id,
         label_waiver=plan.label_waiver,
     )
+
+
+def _inspect(request: RunRequest, conduct: Conduct) -> tuple[str, ...]:
+    """Look at every input in a cage before anything else reads it. Notes on the target."""
+    limits = media_limits(request)
+    notes: dict[Path, tuple[str, ...]] = {}
+    for path in dict.fromkeys(request.inputs):
+        conduct.checkpoint()
+        notes[path] = probe(path, limits).notes
+    return notes[request.target]
 
 
 def _load(plan: Plan, conduct: Conduct) -> None:
