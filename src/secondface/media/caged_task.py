@@ -68,6 +68,12 @@ class CagedTask:
         self._control: socket.socket | None = None
         self._owner = 0
 
+    @property
+    def process_id(self) -> int | None:
+        """Of the forking process, while there is one."""
+        process = self._process
+        return None if process is None else process.pid
+
     def start(self) -> None:
         """Start the forking process without waiting for it. Raises CageUnavailable."""
         with self._guard:

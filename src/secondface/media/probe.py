@@ -50,7 +50,7 @@ def probe(path: str | os.PathLike[str], limits: Limits | None = None, cage: Cage
         if not can_cage():
             return inspect(path, limits)
         outcome = caged_task(INSPECTION).call([(descriptor, path.name)], limits.words(), cage, _MOST_BYTES)
-    return _answer(path.name, outcome, cage)
+    return answer_of(path.name, outcome, cage)
 
 
 @contextmanager
@@ -69,7 +69,8 @@ def opened_alone(path: Path) -> Generator[int, None, None]:
         os.close(descriptor)
 
 
-def _answer(name: str, outcome: Outcome, cage: Cage) -> MediaInfo:
+def answer_of(name: str, outcome: Outcome, cage: Cage) -> MediaInfo:
+    """What the child's first line says; raises what probe() does."""
     refuse_dead(name, outcome, cage)
     try:
         words: Any = _anything().validate_json(outcome.lines[0])
