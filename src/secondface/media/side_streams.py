@@ -38,6 +38,10 @@ TECHNICAL_TAGS = frozenset({
     "bps", "number_of_frames", "number_of_bytes", "alpha_mode", "timecode",
 })  # fmt: skip
 """What a container says of how it was written: true of the input, not of the output."""
+_MOV_LANGUAGES = {
+    "deu": "ger", "nld": "dut", "ell": "gre", "isl": "ice", "zho": "chi", "sqi": "alb", "mkd": "mac", "swe": "sve",
+}  # fmt: skip
+"""QuickTime has a list of its own, which FFmpeg knows by these names of the same languages."""
 _DAMAGED = "{count} packets could not be decoded and are left out"
 
 
@@ -223,6 +227,8 @@ class SideStreams:
             kept = {key: text for key, text in tags.items() if key.lower() not in TECHNICAL_TAGS}
         else:
             kept = {key: tags[key] for key in KEPT_TAGS if key in tags}
+        if self._container == "mov" and (language := kept.get("language")):
+            kept["language"] = _MOV_LANGUAGES.get(language, language)
         track.stream.metadata.update(kept)
         track.stream.disposition = stream.disposition
         self._tracks[stream.index] = track
