@@ -135,8 +135,9 @@ def _plain_frame(source: OpenedStill, tags: ColourTags) -> _Found:
 
 
 def _orientation(source: OpenedStill) -> Orientation:
-    # HEIF says how it is turned in its own boxes, which libheif has obeyed; players ignore EXIF there
-    if source.picture is None or source.format_name == "HEIF":
+    # HEIF says how it is turned in its own boxes, which libheif has obeyed; players ignore EXIF there.
+    # TIFF is turned by Pillow itself.
+    if source.picture is None or source.format_name in ("HEIF", "TIFF"):
         return UPRIGHT
     return of_exif(source.picture.getexif().get(ExifTags.Base.Orientation))
 

@@ -22,9 +22,11 @@ from secondface.media.containers import open_input, reading_failures
 from secondface.media.handed import open_bytes
 from secondface.media.layouts import PlaneLayout
 from secondface.media.orientation import UPRIGHT, Orientation, of_exif
-from secondface.media.pictures import converted, layout_for, plane_views
+from secondface.media.pictures import layout_for, plane_views
+from secondface.media.planes import PlanarFrame
 from secondface.media.tone import Words
 from secondface.media.video_facts import space_of
+from secondface.media.ycbcr import RGB_MATRIX, ColourSpace
 
 _TIFF_ORIENTATION, _TIFF_BITS, _TIFF_PHOTOMETRIC, _TIFF_SAMPLES = 274, 258, 262, 277
 _TIFF_EXTRA, _TIFF_SAMPLE_FORMAT, _TIFF_PROFILE, _TIFF_PAGES = 338, 339, 34675, 256
@@ -156,8 +158,10 @@ def _avif_by_ffmpeg(path: Path) -> npt.NDArray[np.uint16]:
     with open_input(path, _AVIF_DEMUXER) as container, reading_failures(path):
         colour = next(container.decode(video=0))
         has_alpha = len(container.streams.video) > 1
-    planes = plane_views(converted(colour, _DEEP_RGB, space_of(colour)), _DEEP_RGB)
-    stored = np.asarray(np.dstack([planes[1], planes[0], planes[2]]), np.uint16)
+    layout, space = layout_for(colour.format.name), space_of(colour)
+    frame = PlanarFrame(plane_views(colour, layout), layout, space)
+    deep = frame.recoded(_DEEP_RGB, ColourSpace(RGB_MATRIX, True, space.primaries, space.transfer)).planes
+    stored = np.asarray(np.dstack([deep[1], deep[0], deep[2]]), np.uint16)
     if not has_alpha:
         return stored
     with open_input(path, _AVIF_DEMUXER) as container, reading_failures(path):

@@ -14,11 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from secondface.frames import RGB8, ArrayFrame, Box
-from secondface.media.layouts import PlaneLayout
 from secondface.media.pixel_codes import PixelCodes
-from secondface.media.planes import PlanarFrame
+from secondface.media.planes import PlanarFrame, deep_rgb_frame, deep_rgb_of
 from secondface.media.tone import DisplayMap, Words
-from secondface.media.ycbcr import RGB_MATRIX, ColourSpace
 
 Alpha: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
 """[h,w], as deep as its picture."""
@@ -63,17 +61,16 @@ class DeepFrame(PlanarFrame):
     def __init__(
         self, words: Words, look: DisplayMap | None = None, alpha: npt.NDArray[np.uint16] | None = None
     ) -> None:  # fmt: skip
-        red, green, blue = (np.asarray(channel, np.uint16) for channel in cv2.split(words))
-        super().__init__([green, blue, red], _DEEP_RGB, _PLAIN)
+        own = deep_rgb_frame(words)
+        super().__init__(own.planes, own.layout, own.space)
         self.look = look
         self.alpha = alpha
-        self._codes = _LookedAt(_DEEP_RGB, _PLAIN, look)
+        self._codes = _LookedAt(own.layout, own.space, look)
 
     @property
     def words(self) -> Words:
         """The picture [h,w,3] in its own codes, as it is now."""
-        green, blue, red = self.planes
-        return np.asarray(cv2.merge([red, green, blue]), np.uint16)
+        return deep_rgb_of(self)
 
     @property
     def rgb(self) -> RGB8:
@@ -91,10 +88,6 @@ class DeepFrame(PlanarFrame):
         larger = DeepFrame(np.zeros(rgb.shape, np.uint16), self.look, alpha)
         larger.paint(rgb)
         return larger
-
-
-_DEEP_RGB = PlaneLayout("gbrp16le", "rgb", 16, implies_full_range=True)
-_PLAIN = ColourSpace(RGB_MATRIX, True)
 
 
 @dataclass(frozen=True, slots=True)
