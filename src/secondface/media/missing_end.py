@@ -14,6 +14,10 @@ from secondface.media.handed import open_bytes, size_of
 
 _MOST_PARTS = 100_000
 """Boxes, chunks or blocks that are walked over before the rest is believed."""
+_BOXES = (
+    b"ftyp", b"styp", b"moov", b"mdat", b"moof", b"mfra", b"sidx", b"free", b"skip", b"wide", b"meta", b"udta",
+    b"uuid", b"pnot", b"pdin", b"emsg", b"prft",
+)  # fmt: skip
 _ASF_FILE_PROPERTIES = bytes.fromhex("a1dcab8c47a9cf118ee400c00c205365")
 _TAIL_BYTES = 1 << 17
 
@@ -46,7 +50,8 @@ def _boxes(file: BinaryIO, size: int) -> int | None:
             return None
         at += length
         if at >= size:
-            return at
+            # bytes that were hung on behind the last box look like an endless one
+            return at if head[4:8] in _BOXES else None
     return None
 
 
