@@ -250,7 +250,8 @@ def float_tiff(values: np.ndarray) -> bytes:
             entries.append(struct.pack("<HHII", tag, 3, count, behind))
             behind += len(value)
     extra = b"".join(value for value in (bits, kinds) if len(value) > 4)
-    body = b"".join(sorted(entries, key=lambda row: int.from_bytes(row[:2], "little")))
+    in_order = sorted(entries, key=lambda row: int.from_bytes(row[:2], "little"))
+    body = b"".join(in_order)
     return (
         b"II*\0" + struct.pack("<I", at) + values.tobytes() + struct.pack("<H", len(entries)) + body + bytes(4) + extra
     )
