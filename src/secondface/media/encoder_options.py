@@ -14,7 +14,7 @@ _X26X_PRESETS = (
     "ultrafast", "superfast", "veryfast", "faster", "fast", "medium", "slow", "slower", "veryslow", "placebo",
 )  # fmt: skip
 _VP9_SPEEDS = {
-    "ultrafast": "9", "superfast": "8", "veryfast": "6", "faster": "5", "fast": "4", "medium": "3", "slow": "2",
+    "ultrafast": "8", "superfast": "7", "veryfast": "6", "faster": "5", "fast": "4", "medium": "3", "slow": "2",
     "slower": "1", "veryslow": "0",
 }  # fmt: skip
 _AV1_SPEEDS = {
@@ -48,7 +48,7 @@ _CPU = {
     "libx264": EncoderFamily(_X26X_PRESETS, "veryfast", is_gpu=False),
     "libx265": EncoderFamily(_X26X_PRESETS, "veryfast", is_gpu=False),
     # "good" costs four times as much for the same picture at these speeds
-    "libvpx-vp9": EncoderFamily((*_VP9_SPEEDS, *map(str, range(-9, 10))), "6", is_gpu=False),
+    "libvpx-vp9": EncoderFamily((*_VP9_SPEEDS, *map(str, range(-8, 9))), "6", is_gpu=False),
     "libsvtav1": EncoderFamily((*_AV1_SPEEDS, *map(str, range(14))), "9", is_gpu=False),
 }
 _GPU = {

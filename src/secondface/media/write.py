@@ -8,6 +8,7 @@ Must not know faces or steps.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -42,6 +43,8 @@ __all__ = ["StreamReport", "VideoOptions", "VideoWriter"]
 
 _FILE_TAGS = ("title", "creation_time")
 """Tags of the file that are kept; others name devices, places, people or programs."""
+_SOUND_TICKS = 48_000
+_MOST_TICKS = 10_000_000
 _STEADY = Fraction(25)
 """Frames per second where a file does not say; only tables of the container are laid out by it."""
 
@@ -76,7 +79,9 @@ class VideoWriter:
         with ExitStack() as undo:
             self._part = PartFile(self.path)
             undo.callback(self._part.discard)
-            self._output = open_output(self._part.path, container, _muxer_options(container, tags))
+            self._output = open_output(
+                self._part.path, container, _muxer_options(container, tags, self._time_base)
+            )  # fmt: skip
             undo.callback(_drop, self._output)
             self._stream = self._video_stream()
             self._side = SideStreams(
@@ -88,6 +93,11 @@ class VideoWriter:
             with writing_failures(self.path, "opening the encoders"):
                 self._output.start_encoding()
             self._undo = undo.pop_all()
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels of what is written."""
+        return self._size
 
     @property
     def encoder(self) -> EncoderChoice:
@@ -252,11 +262,14 @@ def _kept(tags: Mapping[str, str], names: tuple[str, ...], everything: bool) -> 
     return {key: tags[key] for key in names if key in tags}
 
 
-def _muxer_options(container: str, tags: Mapping[str, str]) -> dict[str, str]:
+def _muxer_options(container: str, tags: Mapping[str, str], time_base: Fraction) -> dict[str, str]:
     if container not in ("mp4", "mov"):
         return {}
+    # a start that is not 0 is counted in the film's own ticks, which are milliseconds unless FFmpeg is told otherwise
+    ticks = math.lcm(time_base.denominator, _SOUND_TICKS)
     # FFmpeg silently drops tags that MP4 has no box for unless it is told to use the metadata box
-    return {"movflags": "+faststart+use_metadata_tags" if tags else "+faststart"}
+    flags = "+faststart+use_metadata_tags" if tags else "+faststart"
+    return {"movflags": flags, "movie_timescale": str(ticks if ticks <= _MOST_TICKS else 90_000)}
 
 
 def _drop(output: OutputContainer) -> None:
