@@ -6,14 +6,14 @@ Decides rounding of delays and what loop counts become; how files are laid out i
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self, TypeAlias
 
-from secondface.errors import OutputFormatUnsupported
+from secondface.errors import EncodeFailed, OutputFormatUnsupported
 from secondface.media.apng_output import ApngWriter
 from secondface.media.containers import writing_failures
 from secondface.media.gif_output import GifWriter
@@ -59,6 +59,7 @@ class AnimationWriter:
         self.path = Path(path)
         options = options or StillOptions()
         name = animation_format(self.path)
+        self._frames = 0
         self._elapsed = Fraction(0)
         self._ticks = 0
         self._part = PartFile(self.path)
@@ -73,6 +74,7 @@ class AnimationWriter:
 
     def write(self, frame: StillFrame, delay: Fraction) -> None:
         """The next frame, shown for `delay` seconds."""
+        self._frames += 1
         with writing_failures(self.path, f"frame {frame.index}"):
             match self._writer:
                 case ApngWriter() as writer:
@@ -82,14 +84,16 @@ class AnimationWriter:
                 case WebpWriter() as writer:
                     writer.add(frame.rgb, frame.alpha, self._whole(delay, 1000))
 
-    def close(self) -> None:
-        """Finish and rename."""
+    def close(self, check: Callable[[Path], None] | None = None) -> None:
+        """Finish and rename; EncodeFailed where there was no frame. `check` may refuse the whole file by raising."""
         try:
+            if not self._frames:
+                raise EncodeFailed(f"{self.path.name}: no frame")
             with writing_failures(self.path, "at the end"):
                 self._writer.finish()
                 if self._file is not None:
                     self._file.close()
-            self._part.commit()
+            self._part.commit(check)
         except BaseException:
             self.abort()
             raise

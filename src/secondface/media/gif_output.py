@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
-from PIL import GifImagePlugin, Image
+from PIL import Image
 
 from secondface.frames import RGB8, Box
 
@@ -24,6 +24,7 @@ _MOST_COLOURS = 255
 _OPAQUE = 128
 _KEEP, _CLEAR = 1, 2
 _LONGEST_DELAY = 65_535
+_HAS_CLEAR, _OWN_PALETTE = 0x01, 0x87
 
 
 @dataclass(slots=True)
@@ -87,14 +88,11 @@ class GifWriter:
             changed, box = frame.changed, bounds(frame.changed)
         region = slice(box.y0, box.y1), slice(box.x0, box.x1)
         indices, palette = _indexed(frame.rgb[region], changed[region])
-        picture = Image.fromarray(indices)
-        picture.putpalette(palette)
-        parts = GifImagePlugin.getdata(
-            picture, (box.x0, box.y0), duration=10 * min(_LONGEST_DELAY, frame.delay), disposal=disposal,
-            transparency=_MOST_COLOURS, include_color_table=True,
-        )  # fmt: skip
-        for part in parts:
-            self._file.write(part)
+        delay = min(_LONGEST_DELAY, frame.delay)
+        self._file.write(b"\x21\xf9\x04" + struct.pack("<BHBB", disposal << 2 | _HAS_CLEAR, delay, _MOST_COLOURS, 0))
+        place = struct.pack("<HHHHB", box.x0, box.y0, box.width, box.height, _OWN_PALETTE)
+        # Pillow's own writer of frames leaves each one to the garbage collector
+        self._file.write(b"," + place + palette + b"\x08" + Image.fromarray(indices).tobytes("gif", "L", 8, 0) + b"\0")
 
 
 def gif_still(rgb: RGB8, alpha: npt.NDArray[np.uint8] | None, xmp: bytes | None, comment: bytes | None) -> bytes:
