@@ -10,8 +10,6 @@ from pathlib import Path
 
 from secondface.errors import InvalidOption, OutputNotWritable, SecondfaceError
 
-_STILL_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".avif", ".tif", ".tiff")
-
 
 def output_paths(targets: Sequence[Path], folder: Path) -> list[Path]:
     """One output path for each target: the same for the same targets, so that a second run finds them."""
@@ -35,6 +33,7 @@ def ending_for(target: Path) -> str:
     """The target's own ending where it is true and can be written, else that of the usual format of its kind."""
     from secondface.media.encoders import CONTAINERS
     from secondface.media.signatures import sniff
+    from secondface.media.still_output import FORMATS
 
     ending = target.suffix
     try:
@@ -43,7 +42,7 @@ def ending_for(target: Path) -> str:
         # It will be refused when its turn comes; until then it has the name that it asks for.
         return ending or ".png"
     if kind == "still":
-        return ending if ending.lower() in _STILL_ENDINGS else ".png"
+        return ending if ending.lower() in FORMATS else ".png"
     return ending if ending.lower() in CONTAINERS else ".mp4"
 
 

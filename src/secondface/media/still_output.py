@@ -6,6 +6,7 @@ Decides what each format can hold, and which of its inputs' words go in; must no
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,11 +69,12 @@ def still_format(path: str | os.PathLike[str]) -> str:
 
 def write_still(
     path: str | os.PathLike[str], picture: RGB8 | Frame, still: Still | None = None,
-    options: StillOptions | None = None, xmp: bytes | None = None,
+    options: StillOptions | None = None, xmp: bytes | None = None, check: Callable[[Path], None] | None = None,
 ) -> tuple[str, ...]:  # fmt: skip
     """Write a frame, or rgb [h,w,3] with the alpha of `still`, to `path`; with the XMP packet `xmp`.
 
-    Returns notes. Raises OutputFormatUnsupported, OutputNotWritable, DiskFull or EncodeFailed.
+    `check` sees the whole file before it gets its name, and may refuse it by raising. Returns notes.
+    Raises OutputFormatUnsupported, OutputNotWritable, DiskFull or EncodeFailed.
     """
     path, options = Path(path), options or StillOptions()
     name = still_format(path)
@@ -90,7 +92,7 @@ def write_still(
                 content = plain_bytes(name, plain, about, _quality(name, options, coding), lossless=options.lossless)
             # given a file, the codecs write past Python, and some do not say why they could not
             file.write(content)
-        part.commit()
+        part.commit(check)
     except BaseException:
         part.discard()
         raise

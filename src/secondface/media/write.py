@@ -25,6 +25,7 @@ from av.packet import Packet
 from av.stream import Disposition, Stream
 from av.video.stream import VideoStream
 
+from secondface.errors import EncodeFailed, OutputFormatUnsupported
 from secondface.frames import Frame
 from secondface.media.containers import legible, open_output, writing_failures
 from secondface.media.cover_art import add_to_mp4
@@ -43,6 +44,8 @@ __all__ = ["StreamReport", "VideoOptions", "VideoWriter"]
 
 _FILE_TAGS = ("title", "creation_time")
 """Tags of the file that are kept; others name devices, places, people or programs."""
+_SMALL = 16
+"""Encoders have smallest sizes of their own, all of them below this."""
 _SOUND_TICKS = 48_000
 _MOST_TICKS = 10_000_000
 _STEADY = Fraction(25)
@@ -90,8 +93,7 @@ class VideoWriter:
             )  # fmt: skip
             undo.callback(self._side.close)
             self._describe(tags)
-            with writing_failures(self.path, "opening the encoders"):
-                self._output.start_encoding()
+            self._begin()
             self._undo = undo.pop_all()
 
     @property
@@ -164,6 +166,16 @@ class VideoWriter:
             options = replace(options, depth=8)
         choice = choose_encoder(container, options, facts.layout, self._size, None if toned else facts.light)
         return replace(choice, notes=(*choice.notes, "HDR is turned into SDR")) if toned else choice
+
+    def _begin(self) -> None:
+        try:
+            with writing_failures(self.path, "opening the encoders"):
+                self._output.start_encoding()
+        except EncodeFailed as cause:
+            if min(self._size) >= _SMALL:
+                raise
+            width, height = self._size
+            raise OutputFormatUnsupported(f"{self._choice.encoder} cannot hold {width}x{height}") from cause
 
     def _counted_in(self) -> Fraction:
         """The time base of the output: the input's, made finer where a cut or a constant rate falls between."""

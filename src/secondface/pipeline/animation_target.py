@@ -5,11 +5,10 @@ Decides how delays, alpha and loops of the input reach the output; frames go thr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from fractions import Fraction
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -21,19 +20,10 @@ from secondface.media.info import MediaInfo
 from secondface.media.side_streams import StreamReport
 from secondface.media.still_frames import StillFrame
 from secondface.media.still_metadata import KeptMetadata, merged_xmp
-from secondface.media.still_output import StillOptions
 from secondface.pipeline.device import Checkpoint
+from secondface.pipeline.outputs import marks_check, still_options
 from secondface.provenance.metadata import MetadataMarks
 from secondface.spec.schemas import RunRequest
-
-
-class Unchecked(Protocol):
-    """A whole file beside its final name, as `targets` makes it."""
-
-    @property
-    def path(self) -> Path: ...
-    def check_and_name(self, *, is_still: bool) -> None: ...
-    def discard(self) -> None: ...
 
 
 def holds_animation(output: Path) -> bool:
@@ -44,12 +34,8 @@ def holds_animation(output: Path) -> bool:
 class AnimationTarget(AbstractContextManager["AnimationTarget"]):
     """A GIF, WebP, APNG or AVIF sequence, read frame by frame."""
 
-    def __init__(
-        self, reader: AnimationReader, max_frames: int | None,
-        unchecked: Callable[[RunRequest, MetadataMarks], Unchecked],
-    ) -> None:  # fmt: skip
+    def __init__(self, reader: AnimationReader, max_frames: int | None) -> None:
         self._reader = reader
-        self._unchecked = unchecked
         info = reader.info
         self.stream: StreamInfo = info.stream_info
         self.notes: tuple[str, ...] = info.notes
@@ -70,21 +56,21 @@ class AnimationTarget(AbstractContextManager["AnimationTarget"]):
         info, timing = self._reader.info, self._reader.timing
         size = info.width * scale, info.height * scale
         kept = self._reader.kept if request.keep_metadata else None
-        unchecked = self._unchecked(request, marks)
-        return AnimationOutput(unchecked, request, marks, size, plays=timing.plays, delays=timing.delays, kept=kept)
+        return AnimationOutput(request, marks, size, plays=timing.plays, delays=timing.delays, kept=kept)
 
 
 class AnimationOutput:
     """An animation, written as the run goes; frames without a delay of their own are shown until the next one."""
 
     def __init__(
-        self, file: Unchecked, request: RunRequest, marks: MetadataMarks, size: tuple[int, int], *,
-        plays: int = 0, delays: tuple[Fraction, ...] = (), kept: KeptMetadata | None = None,
+        self, request: RunRequest, marks: MetadataMarks, size: tuple[int, int], *, plays: int = 0,
+        delays: tuple[Fraction, ...] = (), kept: KeptMetadata | None = None, notes: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
-        options = StillOptions(quality=request.still.quality, lossless=request.still.lossless)
-        words, self.notes = _words(marks, kept)
-        self._file = file
-        self._writer = AnimationWriter(self._file.path, size, plays, options, words)
+        words, more = _words(marks, kept)
+        self.notes: tuple[str, ...] = (*notes, *more)
+        self.size = size
+        self._marks = marks
+        self._writer = AnimationWriter(request.output, size, plays, still_options(request), words)
         self._delays = delays
         self._waiting: tuple[StillFrame, Fraction] | None = None
         self._last = _USUAL
@@ -102,13 +88,11 @@ class AnimationOutput:
     def store(self) -> tuple[StreamReport, ...]:
         if self._waiting is not None:
             self._writer.write(self._waiting[0], self._last)
-        self._writer.close()
-        self._file.check_and_name(is_still=True)
+        self._writer.close(marks_check(self._marks, is_still=True))
         return ()
 
     def discard(self) -> None:
         self._writer.abort()
-        self._file.discard()
 
 
 _USUAL = Fraction(1, 10)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from secondface.errors import (
     Cancelled,
@@ -17,7 +18,7 @@ from secondface.errors import (
     TooManySources,
 )
 from secondface.frames import Float, Frame, FrameWork, Sessions, StreamInfo
-from secondface.observe import BusyClock
+from secondface.observe import BusyClock, log, span
 from secondface.pipeline.device import RunSessions
 from secondface.pipeline.engine import (
     CancelToken,
@@ -29,6 +30,7 @@ from secondface.pipeline.engine import (
 )
 from secondface.pipeline.meter import MemoryPeak
 from secondface.pipeline.people import Picture, SourcePeople, build_sources, describe_reference
+from secondface.pipeline.scout import scout
 from secondface.pipeline.steps import MOST_FACES, MOST_FACES_OF_A_STILL, StepContext, build_stage
 from secondface.pipeline.tally import FaceTally
 from secondface.spec.catalog import UpscaleParameters
@@ -106,9 +108,14 @@ def pass_frames(
     *,
     conduct: Conduct,
     in_flight_frames: int = 32,
+    samples: Iterable[Frame] = (),
 ) -> Passage:
-    """Send all frames through the plan's steps, in order. Raises the errors of faces and models, and Cancelled."""
+    """Send all frames through the plan's steps, in order. Raises the errors of faces and models, and Cancelled.
+
+    `samples` are frames from all over the video for a first look, which refuses early what would be refused late.
+    """
     context = _prepare(plan, casting, stream, conduct)
+    _look_ahead(plan, casting, context, conduct, samples)
     on_cpu = conduct.run_sessions.computes_on_cpu
     stages = [build_stage(step, context, is_device=on_cpu) for step in plan.frame_steps]
     engine = run_stages(
@@ -159,8 +166,22 @@ def _prepare(plan: Plan, casting: Casting, stream: StreamInfo, conduct: Conduct)
         people=people,
         tally=FaceTally(),
         checkpoint=conduct.checkpoint,
+        allow_no_face=casting.allow_no_face,
         max_faces=casting.max_faces or (MOST_FACES_OF_A_STILL if stream.is_still else MOST_FACES),
     )
+
+
+def _look_ahead(plan: Plan, casting: Casting, context: StepContext, conduct: Conduct, samples: Iterable[Frame]) -> None:
+    if not plan.finds_faces or casting.allow_no_face:
+        return
+    first = iter(samples)
+    frame = next(first, None)
+    if frame is None:
+        return
+    with conduct.active, span("run.scout") as timing:
+        seen = scout(chain([frame], first), context.chooser, context.sessions)
+    log("run.scouted", "debug", frames=seen.frames, people=seen.people, elapsed_ms=round(timing.elapsed_ms))
+    context.chooser.foresee(seen.gaps)
 
 
 def _check_faces(casting: Casting, context: StepContext, stream: StreamInfo) -> tuple[str, ...]:

@@ -82,6 +82,7 @@ def _run(
             output.write,
             conduct=conduct,
             in_flight_frames=in_flight,
+            samples=target.samples(conduct.checkpoint),
         )
         phases.enter("store")
         with span("run.store"):
@@ -90,7 +91,7 @@ def _run(
         output.discard()
         raise
     spent = phases.finish()
-    width, height = (side * scale_of(plan) for side in (target.stream.width, target.stream.height))
+    width, height = output.size
     tally = passage.tally
     return RunReport(
         output=request.output,

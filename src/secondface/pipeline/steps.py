@@ -55,6 +55,7 @@ class StepContext:
     tally: FaceTally
     checkpoint: Checkpoint
     max_faces: int = MOST_FACES
+    allow_no_face: bool = False
 
 
 def build_stage(step: PlannedStep, context: StepContext, *, is_device: bool = True) -> Stage[FrameWork]:
@@ -121,6 +122,9 @@ def _analyse(context: StepContext) -> Callable[[FrameBatch], Iterable[FrameWork]
             context.tally.saw(work)
         context.tally.passed_over = tracker.passed_over
         context.chooser.choose_batch([work.faces for work in batch])
+        if stream.is_still and not context.allow_no_face:
+            # All is known of a picture: what is missing is said before anything is swapped or restored.
+            context.chooser.finish()
         return batch
 
     return analyse
