@@ -17,6 +17,7 @@ import pytest
 
 from secondface.errors import CageUnavailable, InternalFault, MediaCorrupt
 from secondface.media.cage import Cage, can_cage, protections
+from secondface.media.cage_check import checked_protections
 from secondface.media.caged_task import CagedTask, Outcome
 from secondface.media.landlock import landlock_version
 from secondface.media.probe import answer_of
@@ -269,3 +270,17 @@ def test_the_protections_are_told() -> None:
     assert told["Landlock"].active == bool(landlock_version())
     assert told["seccomp"].active == (filter_reason() is None)
     assert all(each.detail for each in told.values())
+
+
+@needs_seccomp
+def test_the_doors_are_tried() -> None:
+    tried = [each for each in checked_protections() if each.name.startswith("no ")]
+    assert [each.name for each in tried] == ["no other file", "no socket", "no second process"]
+    assert all(each.active for each in tried), tried
+
+
+def test_an_open_door_is_seen() -> None:
+    # outside of the cage all are open
+    script = "from secondface.media.cage_check import *; print(*try_doors(None))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "{'other file': True, 'socket': True, 'second process': True}\n"
