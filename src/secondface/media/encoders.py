@@ -137,7 +137,10 @@ def require_encodable(path: str | os.PathLike[str], options: VideoOptions) -> No
     _require_held(container, codec)
     encoder = options.encoder if options.encoder not in (None, ANY_GPU) else CPU_ENCODERS[codec]
     family = family_of(encoder)
-    if options.encoder != ANY_GPU:
+    candidates = [encoder]
+    if options.encoder == ANY_GPU:
+        candidates += [f"{codec}_{maker}" for maker in GPU_MAKERS]
+    if not any(options.preset in (None, *family_of(each).presets) for each in candidates):
         family.option(encoder, options.preset)
     if options.quality is not None and options.quality > WORST_QUALITY[codec]:
         raise InvalidOption(f"quality {options.quality}: {codec} takes 0 to {WORST_QUALITY[codec]}")
@@ -157,7 +160,7 @@ def choose_encoder(
     _require_held(container, codec)
     if options.quality is not None and options.quality > WORST_QUALITY[codec]:
         raise InvalidOption(f"quality {options.quality}: {codec} takes 0 to {WORST_QUALITY[codec]}")
-    encoder, preset, notes = _available(codec, options)
+    encoder, preset, notes = _available(codec, options, size)
     if encoder == "libsvtav1":
         # the library writes a page to stderr for each file, and has no other switch
         os.environ.setdefault("SVT_LOG", "1")
@@ -183,8 +186,8 @@ def choose_encoder(
 
 
 @lru_cache(maxsize=32)
-def why_not(encoder: str) -> str:
-    """Why `encoder` cannot work on this machine; empty when it can."""
+def why_not(encoder: str, size: tuple[int, int] = (640, 360)) -> str:
+    """Why `encoder` cannot work on this machine for pictures of `size`; empty when it can."""
     formats = _formats_of(encoder)
     if not formats:
         return "this build of FFmpeg has no such encoder"
@@ -192,7 +195,7 @@ def why_not(encoder: str) -> str:
         hardware = HWAccel("vaapi") if encoder.endswith("_vaapi") else None
         context = CodecContext.create(encoder, "w", hwaccel=hardware)
         context.options = ffmpeg_options(encoder, None, None, 1, "")
-        context.width, context.height = 640, 360  # pyright: ignore[reportAttributeAccessIssue]: it is one of video
+        context.width, context.height = size  # pyright: ignore[reportAttributeAccessIssue]: it is one of video
         context.pix_fmt = next(each for each in ("nv12", "yuv420p", formats[0]) if each in formats)  # pyright: ignore
         context.time_base = Fraction(1, 25)
         context.open()
@@ -213,24 +216,30 @@ def _require_held(container: str, codec: str) -> None:
         raise OutputFormatUnsupported(f"{container} cannot hold {codec}; it can hold {', '.join(_ALLOWED[container])}")
 
 
-def _available(codec: str, options: VideoOptions) -> tuple[str, str | None, list[str]]:
+def _available(codec: str, options: VideoOptions, size: tuple[int, int]) -> tuple[str, str | None, list[str]]:
     """The encoder to use, the preset that it understands, and what there is to say of it."""
     if options.encoder is None:
         return CPU_ENCODERS[codec], options.preset, []
     if options.encoder != ANY_GPU:
-        if family_of(options.encoder).is_gpu and (reason := why_not(options.encoder)):
+        if family_of(options.encoder).is_gpu and (reason := why_not(options.encoder, size)):
             raise CodecUnavailable(f"{options.encoder}: {reason}", codec=options.encoder)
         return options.encoder, options.preset, []
     refused: list[str] = []
     for maker in GPU_MAKERS:
         encoder = f"{codec}_{maker}"
-        if not (reason := why_not(encoder)):
-            known = options.preset in family_of(encoder).presets
-            skipped = [f"{encoder} has no preset {options.preset}: its own is used"] if options.preset else []
-            return encoder, options.preset if known else None, [] if known else skipped
+        if not why_not(encoder, size):
+            return encoder, *_preset_for(encoder, options.preset)
         refused.append(encoder)
     encoder = CPU_ENCODERS[codec]
-    return encoder, options.preset, [f"no GPU encoder works here ({', '.join(refused)}): {encoder} is used"]
+    preset, notes = _preset_for(encoder, options.preset)
+    return encoder, preset, [f"no GPU encoder works here ({', '.join(refused)}): {encoder} is used", *notes]
+
+
+def _preset_for(encoder: str, preset: str | None) -> tuple[str | None, list[str]]:
+    """The preset for an encoder that nobody named: its own where it has none of that name, which is said."""
+    if preset is None or preset in family_of(encoder).presets:
+        return preset, []
+    return None, [f"{encoder} has no preset {preset}: its own is used"]
 
 
 def _default_codec(container: str, layout: PlaneLayout, depth: int) -> str:

@@ -44,6 +44,7 @@ def test_the_nearest_encoder(
     {"encoder": "h264_cuda"}, {"encoder": "prores_nvenc"}, {"encoder": "h264_nvenc", "codec": "av1"},
     {"rate": Fraction(0)}, {"rate": Fraction(-1)}, {"rate": Fraction(1001)}, {"scale": (0, 0)}, {"scale": (-2, 4)},
     {"scale": (20_000, 4)}, {"volume": Fraction(-1)}, {"encoder": "gpu", "codec": "av1", "quality": 64},
+    {"encoder": "gpu", "preset": "hasty"},
 ])  # fmt: skip
 def test_options_that_cannot_be_are_said_before_any_work(options: dict[str, object]) -> None:
     with pytest.raises(InvalidOption):
@@ -77,11 +78,15 @@ def test_an_encoder_that_is_not_here_is_said_with_the_remedy() -> None:
 
 
 def test_any_gpu_falls_back_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoders, "why_not", lambda _: "it is not here")
+    monkeypatch.setattr(encoders, "why_not", lambda _, __: "it is not here")
     choice = choose_encoder("mp4", VideoOptions(encoder="gpu", preset="slow"), layout("yuv420p"), (64, 48))
     assert (choice.encoder, choice.options["preset"]) == ("libx264", "slow")
     assert choice.notes[0].startswith("no GPU encoder works here (h264_nvenc,")
-    monkeypatch.setattr(encoders, "why_not", lambda name: "" if name.endswith("nvenc") else "it is not here")
+    choice = choose_encoder("mp4", VideoOptions(encoder="gpu", preset="p4"), layout("yuv420p"), (64, 48))
+    assert (choice.options["preset"], choice.notes[1]) == (
+        "veryfast", "libx264 has no preset p4: its own is used",
+    )  # fmt: skip
+    monkeypatch.setattr(encoders, "why_not", lambda name, _: "" if name.endswith("nvenc") else "it is not here")
     choice = choose_encoder("mp4", VideoOptions(encoder="gpu", preset="p7"), layout("yuv420p10le"), (64, 48))
     assert (choice.encoder, choice.fed_as, choice.layout.name) == ("hevc_nvenc", "p010le", "yuv420p10le")
     assert (choice.options["preset"], choice.notes) == ("p7", ())
