@@ -42,6 +42,8 @@ _MOV_LANGUAGES = {
     "deu": "ger", "nld": "dut", "ell": "gre", "isl": "ice", "zho": "chi", "sqi": "alb", "mkd": "mac", "swe": "sve",
 }  # fmt: skip
 """QuickTime has a list of its own, which FFmpeg knows by these names of the same languages."""
+_FONTS = ("font", "opentype", "truetype")
+"""In the types of what subtitles are shown with."""
 _DAMAGED = "{count} packets could not be decoded and are left out"
 
 
@@ -151,9 +153,7 @@ class SideStreams:
             case SubtitleStream():
                 self._decide_subtitles(stream, codec, report)
             case AttachmentStream() if self._container == "matroska":
-                name = legible(stream.metadata).get("filename", "attachment")
-                self._output.add_attachment(name, stream.mimetype or "", stream.data)
-                report.action = "copied"
+                self._decide_attachment(stream, report)
             case _ if stream.type == "data":
                 self._decide_data(stream, report)
             case _ if stream.type == "video" and not stream.disposition & Disposition.attached_pic:
@@ -202,6 +202,14 @@ class SideStreams:
             report.action, report.codec, report.note = "copied", "text", "chapters written anew"
         else:
             report.note = "data tracks can hold positions and serial numbers"
+
+    def _decide_attachment(self, stream: AttachmentStream, report: StreamReport) -> None:
+        name, kind = legible(stream.metadata).get("filename", "attachment"), stream.mimetype or ""
+        if not self._options.keep_metadata and not any(word in kind for word in _FONTS):
+            report.note = "attachments other than fonts can hold anything"
+            return
+        self._output.add_attachment(name, kind, stream.data)
+        report.action = "copied"
 
     def _is_chapters(self, stream: Stream) -> bool:
         """Whether this is the track of names that MP4 has for chapters: one line for each of them."""

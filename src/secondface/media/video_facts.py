@@ -30,6 +30,14 @@ from secondface.media.ycbcr import ColourSpace
 _MICROSECOND = Fraction(1, 1_000_000)
 _FIELD_ORDERS = (2, 3, 4, 5)
 """FFmpeg's codes for a stream that says that it is interlaced, whichever field comes first."""
+_DYNAMIC = "dynamic HDR metadata is left out: it was made for the pictures as they were"
+_LEFT_OUT = {
+    SideDataType.DYNAMIC_HDR_PLUS: _DYNAMIC, SideDataType.DYNAMIC_HDR_VIVID: _DYNAMIC,
+    SideDataType.DOVI_METADATA: _DYNAMIC, SideDataType.DOVI_RPU_BUFFER: _DYNAMIC,
+    SideDataType.SPHERICAL: "the mark that says this is a panorama is left out",
+    SideDataType.STEREO3D: "the mark that says where each eye's picture is, is left out",
+}  # fmt: skip
+"""What a picture may carry that no encoder here is told."""
 _HDR_TRANSFERS = {16: "PQ", 18: "HLG"}
 
 
@@ -98,6 +106,8 @@ def _notes(picture: av.VideoFrame, described: av.VideoFrame, facts: PictureFacts
         notes.append("the display matrix is no multiple of a quarter turn: shown as stored")
     if facts.interlaced:
         notes.append(deinterlace.NOTE)
+    attached = cast("Mapping[SideDataType, SideData]", described.side_data)
+    notes.extend(dict.fromkeys(text for kind, text in _LEFT_OUT.items() if attached.get(kind) is not None))
     if facts.space.transfer in _HDR_TRANSFERS:
         kind = _HDR_TRANSFERS[facts.space.transfer]
         notes.append(f"HDR ({kind}): faces are seen as an ordinary display shows them, all else stays as it is")

@@ -205,14 +205,18 @@ def test_several_tracks_keep_their_languages_and_their_time(make_film: MakeFilm,
 def test_fonts_stay_in_matroska(make_film: MakeFilm, tmp_path: Path) -> None:
     def attach(output: Any) -> None:
         output.add_attachment("type.ttf", "font/ttf", b"not really a font")
+        output.add_attachment("note.txt", "text/plain", b"private words")
 
     source = make_film("fonts.mkv", subtitles="ass", prepare=attach)
     reports = through(source, tmp_path / "out.mkv")
     with av.open(str(tmp_path / "out.mkv")) as container:
         (font,) = [stream for stream in container.streams if stream.type == "attachment"]
         assert (font.metadata["filename"], font.data) == ("type.ttf", b"not really a font")  # type: ignore[attr-defined]
-    assert [report.action for report in reports if report.kind == "attachment"] == ["copied"]
-    (report,) = [each for each in through(source, tmp_path / "out.mp4") if each.kind == "attachment"]
+    assert [report.action for report in reports if report.kind == "attachment"] == ["copied", "dropped"]
+    assert b"private words" not in (tmp_path / "out.mkv").read_bytes()
+    through(source, tmp_path / "all.mkv", VideoOptions(keep_metadata=True))
+    assert b"private words" in (tmp_path / "all.mkv").read_bytes()
+    report = next(each for each in through(source, tmp_path / "out.mp4") if each.kind == "attachment")
     assert (report.action, report.note) == ("dropped", "mp4 cannot hold attachment")
 
 
