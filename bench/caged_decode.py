@@ -9,11 +9,13 @@ from itertools import islice
 from pathlib import Path
 
 from secondface.errors import SecondfaceError
+from secondface.media.animations import AnimationReader, is_animation
 from secondface.media.caged_process import Given
 from secondface.media.images import read_still
 from secondface.media.inspection import LATE_MODULES, inspect
 from secondface.media.limits import Limits
 from secondface.media.read import VideoReader
+from secondface.media.signatures import sniff
 
 __all__ = ["LATE_MODULES", "decode_given"]
 
@@ -32,8 +34,11 @@ def decode_given(given: Given) -> Iterator[object]:
 def _outcome(path: Path) -> str:
     limits = Limits(still_pixels=1 << 24, video_pixels=1 << 24)
     try:
-        if inspect(path, limits).kind == "still":
-            return f"works: {read_still(path, limits).info.width}"
+        inspect(path, limits)
+        if sniff(path).kind == "still":
+            moves = is_animation(path, limits)
+            frames = sum(1 for _ in islice(AnimationReader(path, limits).frames(), FRAMES)) if moves else 1
+            return f"works: {frames} of {read_still(path, limits).info.width}"
         with VideoReader(path, limits, threads=1) as reader:
             return f"works: {sum(1 for _ in islice(reader.frames(), FRAMES))}"
     except SecondfaceError as error:

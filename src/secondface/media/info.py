@@ -64,6 +64,8 @@ class MediaInfo:
     notes: tuple[str, ...] = ()
     picture: PictureFacts | None = None
     """None for stills."""
+    file_notes: tuple[str, ...] = ()
+    """What probe() has to say of the file as a whole, whatever part of it is used."""
 
     @property
     def stream_info(self) -> StreamInfo:

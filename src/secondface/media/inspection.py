@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from secondface.errors import BadMedia, MediaTooLarge
+from secondface.media.animations import AnimationReader, is_animation
 from secondface.media.caged_process import Given
 from secondface.media.images import still_info
 from secondface.media.info import MediaInfo
@@ -27,18 +28,18 @@ LATE_MODULES = (
 
 
 def inspect(path: Path, limits: Limits) -> MediaInfo:
-    """What `path` holds; a video's first frame is decoded, a still is not.
+    """What `path` holds (an animation is a video); a video's first frame is decoded, a still is not.
 
     Raises FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge or MediaEmpty.
     """
     signature = sniff(path)
     if signature.kind == "still":
-        info = still_info(path, limits)
+        info = AnimationReader(path, limits).info if is_animation(path, limits) else still_info(path, limits)
     else:
         with VideoReader(path, limits, threads=1) as reader:
             info = reader.info
     note = note_on_end(path, signature.format_name)
-    return replace(info, notes=(*info.notes, note)) if note else info
+    return replace(info, file_notes=(note,)) if note else info
 
 
 def inspect_given(given: Given) -> Iterator[object]:

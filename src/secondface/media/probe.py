@@ -41,7 +41,7 @@ _REFUSALS: dict[str, type[BadMedia]] = {
 
 
 def probe(path: str | os.PathLike[str], limits: Limits | None = None, cage: Cage = PROBE_CAGE) -> MediaInfo:
-    """What `path` holds, from its bytes; a video's first frame is decoded, a still is not.
+    """What `path` holds, from its bytes (an animation is a video); a still is not decoded.
 
     Raises FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge or MediaEmpty; CageUnavailable; InternalFault.
     """

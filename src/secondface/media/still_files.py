@@ -52,6 +52,7 @@ def opened(path: Path, limits: Limits) -> Generator[OpenedStill, None, None]:
             if name == "TIFF":
                 tiff = tiff_facts(path, file)
                 limits.check_size(path.name, tiff.width, tiff.height, video=False)
+                limits.check_memory(path.name, tiff.width, tiff.height, -(-tiff.bits // 8) * max(3, tiff.samples))
                 file.seek(0)
             try:
                 picture = Image.open(file, formats=[name])
@@ -65,7 +66,14 @@ def opened(path: Path, limits: Limits) -> Generator[OpenedStill, None, None]:
             return
         with picture:
             limits.check_size(path.name, *picture.size, video=False)
+            limits.check_memory(path.name, *picture.size, _pixel_bytes(picture, heif))
             yield OpenedStill(path, name, picture, heif, tiff)
+
+
+def _pixel_bytes(picture: Image.Image, heif: pillow_heif.HeifFile | None) -> int:
+    """Bytes of one pixel once it is RGB, as deep as the file has it."""
+    is_deep = heif.mode.endswith(";16") if heif is not None else ";16" in str(getattr(picture, "tile", ""))
+    return max(3, len(picture.getbands())) * (2 if is_deep else 1)
 
 
 def _as_picture(heif: pillow_heif.HeifFile) -> Image.Image:

@@ -121,7 +121,7 @@ def _inspect(request: RunRequest, conduct: Conduct) -> tuple[str, ...]:
     notes: dict[Path, tuple[str, ...]] = {}
     for path in dict.fromkeys(request.inputs):
         conduct.checkpoint()
-        notes[path] = probe(path, limits).notes
+        notes[path] = probe(path, limits).file_notes
     return notes[request.target]
 
 

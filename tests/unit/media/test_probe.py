@@ -136,4 +136,4 @@ def test_a_cut_file_is_said_by_the_probe(tmp_path: Path, cut: Callable[[int], in
     whole = (MEDIA / "formats" / "vid_vp9_opus.webm").read_bytes()
     path = tmp_path / "cut.webm"
     path.write_bytes(whole[: cut(len(whole))])
-    assert any(note.startswith("the file ends early") for note in probe(path).notes)
+    assert any(note.startswith("the file ends early") for note in probe(path).file_notes)
