@@ -151,8 +151,8 @@ class LedgerStore(Protocol):
 class AccountStore(Protocol):
     """Accounts, their keys, and the prices that they are offered."""
 
-    def add(self, account: Account) -> None:
-        """Store a new account."""
+    def save(self, account: Account) -> None:
+        """Store a new account, or a changed one under its id."""
         ...
 
     def get(self, account_id: str) -> Account | None: ...
@@ -296,6 +296,10 @@ class Transactions(Protocol):
 
     def begin(self) -> AbstractContextManager[UnitOfWork]:
         """A transaction: committed at the end of the block, rolled back by an exception. Raises StorageUnavailable."""
+        ...
+
+    def view(self) -> AbstractContextManager[UnitOfWork]:
+        """The same for reading only: it waits for nobody, and nobody waits for it. Raises StorageUnavailable."""
         ...
 
     def sole(self, task: str) -> AbstractContextManager[bool]:
