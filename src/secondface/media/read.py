@@ -89,11 +89,11 @@ class VideoReader:
             stream = self._source.stream
             self.picture: PictureFacts = picture_facts(first, stream, described)
             whole = video_info(self.format_name, self._source.container, stream, first, self.picture, described)
-            self.limits.check_duration(self.path.name, whole.duration)
             starts = [each.start for each in whole.streams if each.start is not None]
             origin = min(starts, default=Fraction(0)) if self.format_name in _ARBITRARY_START else Fraction(0)
             self.trim: Trim = replace(trim, origin=origin)
             self.info: MediaInfo = self._trimmed(replace(whole, notes=(*whole.notes, *self._source.notes)))
+            self.limits.check_duration(self.path.name, self.info.duration)
         except BaseException:
             self.close()
             raise

@@ -7,7 +7,7 @@ again from the input, so that never more than one is held however long the file 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -82,16 +82,20 @@ class _Copy:
 
 
 class SideStreams:
-    """Every stream of the file `path` but number `picture_index`, on its way into `output`, cut like the picture."""
+    """Every stream of the file `path` but number `picture_index`, on its way into `output`, cut like the picture.
+
+    `reserved` are names of tags that no stream may bring along.
+    """
 
     def __init__(
         self, path: Path, format_name: str, picture_index: int, output: OutputContainer, container: str, *,
-        trim: Trim, options: VideoOptions,
+        trim: Trim, options: VideoOptions, reserved: Collection[str] = (),
     ) -> None:  # fmt: skip
         self._path = path
         self._written = Path(output.name.removeprefix("file:"))
         self._trim = trim
         self._options = options
+        self._unkept = TECHNICAL_TAGS | {name.lower() for name in reserved}
         self._output = output
         self._container = container
         self._tracks: dict[int, _Copy | SoundTrack | SubtitleTrack] = {}
@@ -232,7 +236,7 @@ class SideStreams:
     ) -> None:  # fmt: skip
         tags = legible(stream.metadata)
         if self._options.keep_metadata:
-            kept = {key: text for key, text in tags.items() if key.lower() not in TECHNICAL_TAGS}
+            kept = {key: text for key, text in tags.items() if key.lower() not in self._unkept}
         else:
             kept = {key: tags[key] for key in KEPT_TAGS if key in tags}
         if self._container == "mov" and (language := kept.get("language")):

@@ -89,7 +89,7 @@ class VideoWriter:
             self._stream = self._video_stream()
             self._side = SideStreams(
                 reader.path, reader.format_name, self._facts.stream_index, self._output, container,
-                trim=reader.trim, options=self._options,
+                trim=reader.trim, options=self._options, reserved=tags,
             )  # fmt: skip
             undo.callback(self._side.close)
             self._describe(tags)
@@ -227,6 +227,12 @@ class VideoWriter:
     def _describe(self, tags: Mapping[str, str]) -> None:
         file_tags, stream_tags, chapters = self._reader.descriptions()
         everything = self._options.keep_metadata
+        # an input may carry marks of its own, in any case of letters, that say something else
+        reserved = {key.lower() for key in tags}
+        file_tags, stream_tags = (
+            {key: text for key, text in given.items() if key.lower() not in reserved}
+            for given in (file_tags, stream_tags)
+        )
         self._output.metadata.update(_kept(file_tags, _FILE_TAGS, everything) | dict(tags))
         self._stream.metadata.update(_kept(stream_tags, KEPT_TAGS, everything))
         rate = self._reader.info.average_rate

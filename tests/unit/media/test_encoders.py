@@ -3,10 +3,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from av.codec import codecs_available
+from av.codec.context import CodecContext
 
 from secondface.errors import CodecUnavailable, InvalidOption, OutputFormatUnsupported
 from secondface.media import encoders
-from secondface.media.encoder_options import ffmpeg_options
+from secondface.media.encoder_options import family_of, ffmpeg_options
 from secondface.media.encoders import VideoOptions, choose_encoder, container_for, require_encodable, why_not
 from secondface.media.layouts import PlaneLayout, layout_of
 from secondface.media.write import written_size
@@ -102,6 +104,22 @@ def test_any_gpu_falls_back_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None
 def test_each_maker_has_its_own_word_for_quality(encoder: str, expected: dict[str, str]) -> None:
     options = ffmpeg_options(encoder, 23, None, 2, "")
     assert expected.items() <= options.items()
+
+
+@pytest.mark.parametrize("encoder", ["h264_nvenc", "hevc_nvenc", "av1_nvenc", "h264_qsv", "hevc_qsv", "av1_qsv",
+                                     "h264_amf", "hevc_amf", "av1_amf", "hevc_vaapi", "h264_videotoolbox"])  # fmt: skip
+def test_ffmpeg_knows_every_option_of_a_gpu_encoder(encoder: str) -> None:
+    if encoder not in codecs_available:
+        pytest.skip(f"this build of FFmpeg has no {encoder}")
+    known = CodecContext.create(encoder, "w").supported_options
+    by_name = {option.name: option for option in (*known.generic, *known.private)}
+    for name, value in ffmpeg_options(encoder, 23, None, 2, "").items():
+        assert name in by_name
+        assert value.isdigit() or value in {choice.name for choice in by_name[name].choices}
+    for preset in family_of(encoder).presets:
+        options = ffmpeg_options(encoder, 23, preset, 2, "")
+        (name,) = [key for key, value in options.items() if value == preset]
+        assert preset in {choice.name for choice in by_name[name].choices}
 
 
 def test_depth_that_an_encoder_has_not_is_refused() -> None:

@@ -194,6 +194,17 @@ def test_marks_are_written_and_private_tags_are_not(make_clip: MakeClip, tmp_pat
     assert b"51.4772" not in content
 
 
+@pytest.mark.parametrize("name", ["out.mp4", "out.mkv"])
+def test_all_tags_come_along_on_request_but_marks(make_clip: MakeClip, tmp_path: Path, name: str) -> None:
+    tags = {"comment": "private words", "aigc": "of the input", "title": "A title"}
+    source = make_clip("in.mkv", tags=tags, sound_s=0.2)
+    copy(source, tmp_path / name, VideoOptions(keep_metadata=True), tags={"AIGC": "of the output"})
+    with av.open(str(tmp_path / name)) as container:
+        stored = {key.lower(): value for key, value in container.metadata.items()}
+        assert stored["comment"] == "private words"
+        assert [value for key, value in container.metadata.items() if key.lower() == "aigc"] == ["of the output"]
+
+
 @pytest.mark.parametrize("name", ["in.mkv", "in.mp4"])
 def test_tags_that_are_not_utf8_stop_nothing(make_clip: MakeClip, tmp_path: Path, name: str) -> None:
     source = make_clip(name, sound_s=0.2, tags={"title": "Caf3 noir"})
