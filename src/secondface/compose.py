@@ -16,6 +16,7 @@ from secondface.media.images import read_still
 from secondface.media.limits import Limits
 from secondface.media.marks import read_stored_marks
 from secondface.media.part_file import require_writable
+from secondface.media.probe import probe
 from secondface.models.devices import DeviceChoice, DeviceOptions
 from secondface.models.sessions import OrtSessions
 from secondface.pipeline.engine import CancelToken, Progress
@@ -127,6 +128,7 @@ def _known_words(caller: str, options: Mapping[str, object], words: type[SwapWor
 def _pixels(name: str, picture: object, limits: Limits) -> RGB8:
     """The pixels of a file or an array; a caller's array is looked at here, since nobody behind this door does."""
     if isinstance(picture, Path | str):
+        probe(picture, limits)
         return read_still(picture, limits).frame.rgb
     if not isinstance(picture, np.ndarray):
         raise InvalidOption(f"{name}: give a path or an RGB array [height,width,3], not {type(picture).__name__}.")
