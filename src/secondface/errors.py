@@ -2,7 +2,7 @@
 
 SecondfaceError                       code, fault, retryable, remedy
 ├── BadRequest                        fault "caller": nothing was run, nothing is charged
-│   ├── InvalidPipeline, UnknownStep, InvalidOption, InvalidSetting
+│   ├── InvalidPipeline, UnknownStep, StepUnloadable, InvalidOption, InvalidSetting
 │   ├── TooManySources, MappingUnresolved
 │   └── OutputNotWritable, OutputExists, OutputOccupied, OutputFormatUnsupported, CodecUnavailable
 ├── BadMedia                          fault "caller": a file is not what it claims to be
@@ -15,7 +15,7 @@ SecondfaceError                       code, fault, retryable, remedy
 │   ├── JobMissing, JobSettled, RequestChanged, CostLimitReached, JobExpired, ObjectMissing
 ├── Cancelled                         fault "caller": the caller stopped the run
 └── ProviderFault                     fault "provider": ours; never charged
-    ├── ModelMissing, ModelCorrupt, ModelFailed, DeviceUnavailable, CageUnavailable
+    ├── ModelMissing, ModelCorrupt, ModelFailed, StepFailed, DeviceUnavailable, CageUnavailable
     ├── MarkMissing                   an output could not be marked, so it is not handed out
     ├── LeaseLost, WorkerLost, InputPoisonous, StorageUnavailable
     └── EncodeFailed, DiskFull, InternalFault
@@ -99,6 +99,15 @@ class UnknownStep(InvalidPipeline):
     """
 
     code = "unknown_step"
+
+
+class StepUnloadable(InvalidPipeline):
+    """A step that another package brings cannot be used.
+
+    `secondface steps` says why; repair or remove that package, or leave the step out.
+    """
+
+    code = "step_unloadable"
 
 
 class InvalidOption(BadRequest):
@@ -442,6 +451,16 @@ class ModelFailed(ProviderFault):
     """
 
     code = "model_failed"
+
+
+class StepFailed(ProviderFault):
+    """A step that another package brings failed while it ran.
+
+    Report it to the authors of that package, or leave the step out.
+    """
+
+    code = "step_failed"
+    retryable = False
 
 
 class DeviceUnavailable(ProviderFault):

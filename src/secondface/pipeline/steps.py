@@ -19,6 +19,7 @@ from secondface.media.still_frames import DeepFrame, StillFrame
 from secondface.pipeline.device import Checkpoint, RunSessions
 from secondface.pipeline.engine import Stage
 from secondface.pipeline.people import SourcePeople
+from secondface.pipeline.plugins import plugin_change
 from secondface.pipeline.tally import FaceTally
 from secondface.spec.catalog import (
     AnalyseParameters,
@@ -83,6 +84,9 @@ def _stage_of(step: PlannedStep, context: StepContext) -> Stage[FrameWork]:  # n
             painter = LabelPainter(languages, position)
             return Stage(step.name, lambda batch: _label(painter, batch), grouped=True)
         case _:
+            change = plugin_change(step, context.stream, context.sessions)
+            if change is not None:
+                return _in_turn(step, change)
             raise InternalFault(f"There is no implementation of the step `{step.name}`.", step=step.name)
 
 
