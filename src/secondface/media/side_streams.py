@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from av.audio.stream import AudioStream
 from av.container import OutputContainer
@@ -23,7 +23,7 @@ from secondface.media.containers import legible, open_input, reading_failures, w
 from secondface.media.cover_art import CoverArt, cover_art
 from secondface.media.encoders import VideoOptions
 from secondface.media.ratios import exact, seconds
-from secondface.media.sound import CODECS, SoundTrack
+from secondface.media.sound import CODECS, PlainSound, SoundTrack
 from secondface.media.subtitles import SubtitleTrack, written_as
 from secondface.media.trim import Trim
 from secondface.media.video_facts import codec_name
@@ -81,6 +81,9 @@ class _Copy:
         return ()
 
 
+Track: TypeAlias = _Copy | PlainSound | SoundTrack | SubtitleTrack
+
+
 class SideStreams:
     """Every stream of the file `path` but number `picture_index`, on its way into `output`, cut like the picture.
 
@@ -98,7 +101,7 @@ class SideStreams:
         self._unkept = TECHNICAL_TAGS | {name.lower() for name in reserved}
         self._output = output
         self._container = container
-        self._tracks: dict[int, _Copy | SoundTrack | SubtitleTrack] = {}
+        self._tracks: dict[int, Track] = {}
         self.reports: dict[int, StreamReport] = {}
         self.covers: list[CoverArt] = []
         """What is to be put into the finished file."""
@@ -132,6 +135,8 @@ class SideStreams:
             for index, track in self._tracks.items():
                 with writing_failures(self._written, f"stream {index}"):
                     self._mux(index, track.finish())
+                if isinstance(track, PlainSound) and track.filled:
+                    _add_note(self.reports[index], f"{float(track.filled):.2f} s without sound are filled with silence")
                 if track.damaged:
                     _add_note(self.reports[index], _DAMAGED.format(count=track.damaged))
 
@@ -180,6 +185,8 @@ class SideStreams:
         copies = self._copies_sound(stream, codec)
         if not self._options.audio:
             report.note = "sound was switched off"
+        elif copies and volume is None and codec.startswith("pcm_") and self._container in ("mov", "mp4"):
+            self._keep(PlainSound(self._output, stream, codec), stream, report, "copied")
         elif copies and volume is None:
             self._keep(_Copy(self._output, stream), stream, report, "copied")
         elif not codec:
@@ -232,7 +239,7 @@ class SideStreams:
             report.action, report.note, report.packets = "copied", "", 1
 
     def _keep(
-        self, track: _Copy | SoundTrack | SubtitleTrack, stream: Stream, report: StreamReport, action: Action
+        self, track: Track, stream: Stream, report: StreamReport, action: Action
     ) -> None:  # fmt: skip
         tags = legible(stream.metadata)
         if self._options.keep_metadata:

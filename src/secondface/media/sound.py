@@ -30,6 +30,56 @@ _JITTER = Fraction(1, 20)
 _LAYOUTS = {1: "mono", 2: "stereo", 3: "3.0", 4: "4.0", 5: "5.0", 6: "5.1", 7: "5.1", 8: "7.1"}
 """By count of channels: what both AAC and Opus take, whatever name the input gives to them."""
 _FORMAT = "fltp"
+_SILENCE = {"pcm_u8": b"\x80", "pcm_alaw": b"\xd5", "pcm_mulaw": b"\xff"}
+"""The byte of which silence consists, where it is not 0."""
+_LONGEST_SILENCE = Fraction(1)
+"""Seconds in one packet."""
+
+
+class PlainSound:
+    """Hands on plain samples (PCM) to MOV and MP4, which count them: holes between packets must be filled with silence.
+
+    `filled` is how many seconds of silence were put in.
+    """
+
+    def __init__(self, output: OutputContainer, source: AudioStream, codec: str) -> None:
+        self.stream = output.add_stream_from_template(source)
+        self.damaged = 0
+        self.filled = Fraction(0)
+        self._silence = _SILENCE.get(codec, b"\0")
+        self._rate = source.codec_context.sample_rate
+        self._next: Fraction | None = None
+
+    def take(self, packet: Packet[Stream]) -> Iterable[Packet[Stream]]:
+        """`packet`, after the silence that comes before it."""
+        start = seconds(packet.pts, packet.time_base)
+        length = seconds(packet.duration, packet.time_base)
+        if start is not None and length:
+            hole = start - self._next if self._next is not None else Fraction(0)
+            if hole > _JITTER:
+                yield from self._silent(packet, start - hole, hole, length)
+            self._next = start + length
+        packet.stream = self.stream
+        yield packet
+
+    def finish(self) -> Iterable[Packet[Stream]]:
+        """Nothing is held back."""
+        return ()
+
+    def _silent(
+        self, like: Packet[Stream], start: Fraction, hole: Fraction, length: Fraction
+    ) -> Iterator[Packet[Stream]]:  # fmt: skip
+        self.filled += hole
+        width = round(like.size / (length * self._rate))
+        end, base = start + hole, like.time_base
+        while start < end:
+            part = min(_LONGEST_SILENCE, end - start)
+            packet: Packet[Stream] = Packet(self._silence * (round(part * self._rate) * width))
+            packet.stream, packet.time_base = self.stream, base
+            packet.pts = packet.dts = round(start / base)
+            packet.duration = round(part / base)
+            start += part
+            yield packet
 
 
 class SoundTrack:
@@ -69,29 +119,31 @@ class SoundTrack:
         """The packets that are left."""
         for frame in self._source.decode(None):
             yield from self._encode(frame)
+        if self._resampler is not None:
+            yield from self._timed(self._resampler.resample(None))
         yield from self.stream.encode(None)
 
     def _encode(self, frame: AudioFrame) -> Iterator[Packet[Stream]]:
         stamp = seconds(frame.pts, frame.time_base)
         if self._next is None or (stamp is not None and abs(stamp - self._next) > _JITTER):
             self._next = stamp or Fraction(0)
-        for part in self._alike(frame):
-            # counted in samples: stamps in whole milliseconds would make the sound stutter
-            part.time_base = Fraction(1, part.sample_rate)
-            part.pts = round(self._next * part.sample_rate)
-            self._next += Fraction(part.samples, part.sample_rate)
-            yield from self.stream.encode(part)
-
-    def _alike(self, frame: AudioFrame) -> Iterator[AudioFrame]:
-        """`frame` as the encoder wants it: broadcasts change channels and rate in the middle."""
         shape = (frame.format.name, frame.layout.name, frame.sample_rate)
         if shape != self._shape:
+            # broadcasts change channels and rate in the middle
             self._resampler = AudioResampler(_FORMAT, self._layout, self._rate)
             self._shape = shape
         assert self._resampler is not None
         frame.pts = None
-        for part in self._resampler.resample(frame):
-            yield part if self._gain == 1 else self._louder(part)
+        yield from self._timed(self._resampler.resample(frame))
+
+    def _timed(self, parts: Iterable[AudioFrame]) -> Iterator[Packet[Stream]]:
+        for part in parts:
+            louder = part if self._gain == 1 else self._louder(part)
+            # counted in samples: stamps in whole milliseconds would make the sound stutter
+            louder.time_base = Fraction(1, louder.sample_rate)
+            louder.pts = round((self._next or Fraction(0)) * louder.sample_rate)
+            self._next = (self._next or Fraction(0)) + Fraction(louder.samples, louder.sample_rate)
+            yield from self.stream.encode(louder)
 
     def _louder(self, frame: AudioFrame) -> AudioFrame:
         samples = np.clip(frame.to_ndarray() * self._gain, -1, 1).astype(np.float32)

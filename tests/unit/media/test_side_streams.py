@@ -41,7 +41,8 @@ def make_film(tmp_path: Path) -> MakeFilm:
     def make(
         name: str, *, codec: str = "libx264", pix_fmt: str = "yuv420p", sound: str | None = "aac", rate: int = RATE,
         layout: str = "stereo", late: Fraction = Fraction(0), tracks: int = 1, subtitles: str | None = None,
-        stamps: range = range(50), muxer: str | None = None, prepare: Callable[[Any], None] | None = None,
+        stamps: range = range(50), hole: Fraction = Fraction(0), muxer: str | None = None,
+        prepare: Callable[[Any], None] | None = None,
     ) -> Path:  # fmt: skip
         path = tmp_path / name
         kinds = {".mkv": "matroska", ".ts": "mpegts", ".wmv": "asf", ".mpg": "mpeg"}
@@ -61,7 +62,7 @@ def make_film(tmp_path: Path) -> MakeFilm:
                 output.mux(picture.encode(frame))
             output.mux(picture.encode(None))
             for each in sounds:
-                write_tone(output, each, rate, layout, late)
+                write_tone(output, each, rate, layout, late, hole)
             for text in texts:
                 write_lines(output, text)
         return path
@@ -76,14 +77,16 @@ def added_sound(output: Any, codec: str, rate: int, layout: str, number: int) ->
     return stream
 
 
-def write_tone(output: Any, stream: Any, rate: int, layout: str, late: Fraction) -> None:
+def write_tone(output: Any, stream: Any, rate: int, layout: str, late: Fraction, hole: Fraction) -> None:
+    """Silence, and a tone from TONE_FROM on; at half of that time nothing is there for the length of `hole`."""
     seconds = np.arange(2 * rate) / rate
     wave = (0.5 * np.sin(2 * np.pi * 440 * seconds) * (seconds >= float(TONE_FROM))).astype(np.float32)
     channels = len(av.AudioLayout(layout).channels)
     for at in range(0, len(wave), 1024):
+        moved = late + (hole if at >= TONE_FROM * rate / 2 else 0)
         samples = np.ascontiguousarray(np.stack([wave[at : at + 1024]] * channels))
         frame = av.AudioFrame.from_ndarray(samples, "fltp", layout)
-        frame.sample_rate, frame.pts, frame.time_base = rate, at + int(late * rate), Fraction(1, rate)
+        frame.sample_rate, frame.pts, frame.time_base = rate, at + int(moved * rate), Fraction(1, rate)
         output.mux(stream.encode(frame))
     output.mux(stream.encode(None))
 
@@ -297,6 +300,16 @@ def test_damaged_sound_is_left_out_and_said(make_film: MakeFilm, tmp_path: Path)
     (_, report) = through(source, tmp_path / "out.webm")
     assert "1 packets could not be decoded and are left out" in report.note
     assert abs(heard_from(tmp_path / "out.webm") - heard_from(source)) < Fraction(1024, RATE)
+
+
+@pytest.mark.parametrize("sound", ["pcm_s16le", "pcm_u8", "flac"])
+@pytest.mark.parametrize("suffix", [".mp4", ".mov", ".mkv", ".webm"])
+def test_a_hole_in_the_sound_stays_a_hole(make_film: MakeFilm, tmp_path: Path, sound: str, suffix: str) -> None:
+    source, target = make_film("hole.mkv", sound=sound, hole=Fraction(5, 2)), tmp_path / f"out{suffix}"
+    assert heard_from(source) > 2
+    (_, report) = through(source, target)
+    assert abs(heard_from(target) - heard_from(source)) < Fraction(1, 500)
+    assert (report.action == "copied" and suffix == ".mov") == ("2.5" in report.note)
 
 
 @pytest.mark.parametrize("rate", [Fraction(50), Fraction(10), Fraction(30000, 1001), Fraction(1, 2)])
