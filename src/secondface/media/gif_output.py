@@ -19,8 +19,8 @@ from secondface.frames import RGB8, Box
 _XMP_NAME = b"XMP DataXMP"
 _XMP_END = b"\x01" + bytes(range(0xFF, -1, -1)) + b"\x00"
 """Whoever skips the packet as sub-blocks lands in this ramp and runs down to its end (XMP part 3)."""
-_MOST_COLOURS = 255
-"""One more place of the palette stands for what stays or is transparent."""
+_CLEAR_INDEX = 255
+"""Stands for what stays or is transparent, where there is such."""
 _OPAQUE = 128
 _KEEP, _CLEAR = 1, 2
 _LONGEST_DELAY = 65_535
@@ -87,9 +87,12 @@ class GifWriter:
         else:
             changed, box = frame.changed, bounds(frame.changed)
         region = slice(box.y0, box.y1), slice(box.x0, box.x1)
-        indices, palette = _indexed(frame.rgb[region], changed[region])
-        delay = min(_LONGEST_DELAY, frame.delay)
-        self._file.write(b"\x21\xf9\x04" + struct.pack("<BHBB", disposal << 2 | _HAS_CLEAR, delay, _MOST_COLOURS, 0))
+        painted = changed[region]
+        # only a whole canvas may go without the clear colour: readers take a smaller part for one on an opaque ground
+        has_clear = painted.size < changed.size or not painted.all()
+        indices, palette = _indexed(frame.rgb[region], painted, _CLEAR_INDEX + (not has_clear))
+        delay, flags = min(_LONGEST_DELAY, frame.delay), disposal << 2 | (_HAS_CLEAR if has_clear else 0)
+        self._file.write(b"\x21\xf9\x04" + struct.pack("<BHBB", flags, delay, _CLEAR_INDEX, 0))
         place = struct.pack("<HHHHB", box.x0, box.y0, box.width, box.height, _OWN_PALETTE)
         # Pillow's own writer of frames leaves each one to the garbage collector
         self._file.write(b"," + place + palette + b"\x08" + Image.fromarray(indices).tobytes("gif", "L", 8, 0) + b"\0")
@@ -122,18 +125,18 @@ def bounds(changed: npt.NDArray[np.bool_]) -> Box:
     return Box(int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1)
 
 
-def _indexed(rgb: RGB8, painted: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.uint8], bytes]:
-    """Indices [h,w] into a palette of 256; what is not painted has the last one."""
-    indices = np.full(rgb.shape[:2], _MOST_COLOURS, np.uint8)
+def _indexed(rgb: RGB8, painted: npt.NDArray[np.bool_], most: int) -> tuple[npt.NDArray[np.uint8], bytes]:
+    """Indices [h,w] into a palette of at most `most` colours; what is not painted has the last of 256 places."""
+    indices = np.full(rgb.shape[:2], _CLEAR_INDEX, np.uint8)
     pixels = rgb[painted].astype(np.uint32)
     codes = pixels[:, 0] << 16 | pixels[:, 1] << 8 | pixels[:, 2]
     colours, places = np.unique(codes, return_inverse=True)
-    if colours.size <= _MOST_COLOURS:
+    if colours.size <= most:
         indices[painted] = places.astype(np.uint8)
         palette = np.stack([colours >> 16, colours >> 8 & 255, colours & 255], -1).astype(np.uint8)
     else:
         strip = Image.fromarray(np.ascontiguousarray(rgb[painted][None]))
-        reduced = strip.quantize(_MOST_COLOURS, Image.Quantize.MEDIANCUT, kmeans=2, dither=Image.Dither.NONE)
+        reduced = strip.quantize(most, Image.Quantize.MEDIANCUT, kmeans=2, dither=Image.Dither.NONE)
         indices[painted] = np.asarray(reduced, np.uint8)[0]
-        palette = np.array(reduced.getpalette() or [], np.uint8).reshape(-1, 3)[:_MOST_COLOURS]
+        palette = np.array(reduced.getpalette() or [], np.uint8).reshape(-1, 3)[:most]
     return indices, palette.tobytes().ljust(768, b"\0")
