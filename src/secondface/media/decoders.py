@@ -207,7 +207,7 @@ def _hardware(device: str) -> HWAccel:
     try:
         # made once to see whether it works; each stream makes its own
         HWAccel(device).create(Codec("h264", "r"))
-    except (FFmpegError, ValueError, NotImplementedError, RuntimeError) as cause:
+    except (FFmpegError, ValueError, RuntimeError) as cause:
         reason = cause.strerror if isinstance(cause, FFmpegError) else str(cause)
         raise CodecUnavailable(f"{device}: {reason}", codec=device) from cause
     return HWAccel(device, allow_software_fallback=True)

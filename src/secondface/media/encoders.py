@@ -199,7 +199,7 @@ def why_not(encoder: str, size: tuple[int, int] = (640, 360)) -> str:
         context.pix_fmt = next(each for each in ("nv12", "yuv420p", formats[0]) if each in formats)  # pyright: ignore
         context.time_base = Fraction(1, 25)
         context.open()
-    except (FFmpegError, ValueError, NotImplementedError) as cause:
+    except (FFmpegError, ValueError, RuntimeError) as cause:
         reason = cause.strerror if isinstance(cause, FFmpegError) else str(cause)
         return f"it does not start here ({reason or type(cause).__name__})"
     return ""
