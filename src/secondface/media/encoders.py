@@ -201,8 +201,14 @@ def why_not(encoder: str, size: tuple[int, int] = (640, 360)) -> str:
         context.open()
     except (FFmpegError, ValueError, RuntimeError) as cause:
         reason = cause.strerror if isinstance(cause, FFmpegError) else str(cause)
-        return f"it does not start here ({reason or type(cause).__name__})"
+        return f"it does not start here, for want of a device or its driver ({reason or type(cause).__name__})"
     return ""
+
+
+def gpu_encoders() -> dict[str, str]:
+    """The GPU encoders that FFmpeg has, each with why it cannot work on this machine; empty when it can."""
+    names = [f"{codec}_{maker}" for maker in GPU_MAKERS for codec in CPU_ENCODERS]
+    return {name: why_not(name) for name in names if _formats_of(name)}
 
 
 def _asked_codec(options: VideoOptions) -> str | None:

@@ -196,6 +196,8 @@ class SideStreams:
             self._keep(track, stream, report, "transcoded")
             louder = f"volume {float(volume):g}" if volume is not None else ""
             report.note = louder if copies else f"{self._container} cannot hold {codec}"
+            if track.note:
+                _add_note(report, track.note)
 
     def _decide_subtitles(self, stream: SubtitleStream, codec: str, report: StreamReport) -> None:
         if self._copies(codec):

@@ -13,6 +13,7 @@ from typing import cast
 
 import numpy as np
 from av.audio.frame import AudioFrame
+from av.audio.layout import AudioLayout
 from av.audio.resampler import AudioResampler
 from av.audio.stream import AudioStream
 from av.codec import Codec
@@ -93,6 +94,9 @@ class SoundTrack:
         layout = _LAYOUTS.get(channels, "stereo")
         self._layout = "quad" if layout == "4.0" and codec == "libopus" else layout
         self._rate = _nearest_rate(codec, context.sample_rate)
+        written = len(AudioLayout(self._layout).channels)
+        self.note = "" if written == channels else f"{channels} channels become {written}"
+        """What is not as it was, beside the codec."""
         stream = cast("AudioStream", output.add_stream(codec, rate=self._rate))
         stream.codec_context.layout = self._layout
         stream.codec_context.bit_rate = 80_000 * min(max(1, channels), 8)

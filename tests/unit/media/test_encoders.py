@@ -79,6 +79,12 @@ def test_an_encoder_that_is_not_here_is_said_with_the_remedy() -> None:
         assert "--encoder gpu" in caught.value.remedy
 
 
+def test_what_the_machine_has_can_be_listed() -> None:
+    found = encoders.gpu_encoders()
+    assert all(name in codecs_available for name in found)
+    assert {name for name, reason in found.items() if not reason} == {name for name in found if not why_not(name)}
+
+
 def test_any_gpu_falls_back_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoders, "why_not", lambda _, __: "it is not here")
     choice = choose_encoder("mp4", VideoOptions(encoder="gpu", preset="slow"), layout("yuv420p"), (64, 48))

@@ -302,6 +302,15 @@ def test_damaged_sound_is_left_out_and_said(make_film: MakeFilm, tmp_path: Path)
     assert abs(heard_from(tmp_path / "out.webm") - heard_from(source)) < Fraction(1024, RATE)
 
 
+def test_channels_that_no_encoder_has_are_said(make_film: MakeFilm, tmp_path: Path) -> None:
+    (_, report) = through(make_film("seven.mkv", sound="flac", layout="6.1"), tmp_path / "out.webm")
+    assert report.note == "webm cannot hold flac; 7 channels become 6"
+    (_, report) = through(make_film("five.mkv", sound="flac", layout="5.1"), tmp_path / "out.webm")
+    assert report.note == "webm cannot hold flac"
+    with av.open(str(tmp_path / "out.webm")) as container:
+        assert len(container.streams.audio[0].layout.channels) == 6
+
+
 @pytest.mark.parametrize("sound", ["pcm_s16le", "pcm_u8", "flac"])
 @pytest.mark.parametrize("suffix", [".mp4", ".mov", ".mkv", ".webm"])
 def test_a_hole_in_the_sound_stays_a_hole(make_film: MakeFilm, tmp_path: Path, sound: str, suffix: str) -> None:
