@@ -20,10 +20,11 @@ from secondface.media.probe import probe
 from secondface.models.devices import DeviceChoice, DeviceOptions
 from secondface.models.sessions import OrtSessions
 from secondface.pipeline.engine import CancelToken, Progress
+from secondface.pipeline.rehearsal import Rehearsal, rehearse
 from secondface.pipeline.report import RunReport
 from secondface.pipeline.room import require_room
 from secondface.pipeline.run import run_file, swap_arrays
-from secondface.pipeline.targets import fitted_to_kind, media_limits, read_picture
+from secondface.pipeline.targets import fitted_to_kind
 from secondface.provenance.metadata import Marks, read_marks
 from secondface.settings import Settings, load_settings
 from secondface.spec.graph import LabelSpec, PipelineSpec
@@ -85,11 +86,9 @@ class Local:
         producer = self.settings.content_producer
         return run_file(request, self.sessions, on_progress, cancel, content_producer=producer, produce_id=produce_id)
 
-    def check_pictures(self, request: RunRequest) -> None:
-        """Whether all source and reference pictures can be read. Raises BadMedia errors."""
-        limits = media_limits(request)
-        for path in request.inputs[1:]:
-            read_picture(path, limits)
+    def rehearse(self, request: RunRequest, cancel: CancelToken | None = None) -> Rehearsal:
+        """What a frame of the request costs on this device; nothing is written. Raises the errors of a run."""
+        return rehearse(request, self.sessions, cancel)
 
     def fitted(self, request: RunRequest) -> RunRequest:
         """The request without the options for another kind of target. Raises BadMedia errors."""

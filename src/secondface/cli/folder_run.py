@@ -64,7 +64,6 @@ def run_folder(own: Session, options: RunOptions, gathered: Gathered, price: Pri
         for target, output in zip(gathered.files, output_paths(gathered.files, folder), strict=True)
     ]
     runner = local(own.settings, device=options["device"])
-    runner.check_pictures(work[0][1])
     show_passed_over(own.screen, gathered.passed_over)
     rows: list[Row] = []
     with stop_on_signals() as stop, folder_bar(own.screen, price, gathered.files) as bar:

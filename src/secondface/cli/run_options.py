@@ -59,10 +59,10 @@ class RunOptions(TypedDict):
     json: bool
 
 
-def sections() -> list[Section]:
+def sections(*, needs_output: bool = True) -> list[Section]:
     """All options of `run`, in the order in which people need them."""
     return [
-        Section(_("Files"), _file_options()),
+        Section(_("Files"), _file_options(needs_output=needs_output)),
         Section(_("Faces"), _face_options()),
         Section(_("Look"), _look_options()),
         Section(_("Video: which part, how large, how fast"), _cut_options()),
@@ -72,14 +72,14 @@ def sections() -> list[Section]:
     ]
 
 
-def _file_options() -> list[click.Parameter]:
+def _file_options(*, needs_output: bool) -> list[click.Parameter]:
     return [
         click.Option(["-s", "--source"], multiple=True, metavar=_("PICTURE..."),
                      help=_("Picture of the face to give. Several: several people, or one with --same-person.")),
         click.Option(["-t", "--target"], required=True, multiple=True, metavar=_("FILE..."),
                      help=_("Picture or video that receives the face; several, a folder or a pattern such as "
                             "\"clips/*.mp4\" with a folder as output.")),
-        click.Option(["-o", "--output"], required=True, metavar=_("FILE|FOLDER/"),
+        click.Option(["-o", "--output"], required=needs_output, metavar=_("FILE|FOLDER/"),
                      help=_("Result; its ending chooses the format ("
                             ".mp4 .mov .mkv .webm, .png .jpg .webp .avif .tiff). A folder for several targets.")),
         click.Option(["-y", "--yes"], is_flag=True, help=_("Overwrite outputs without asking.")),

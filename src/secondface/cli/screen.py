@@ -127,7 +127,7 @@ class Screen:
     def note(self, text: str) -> None:
         """A side remark on stderr, for people only."""
         if self.mode == "people":
-            self.err.print(Text(text, style="yellow"))
+            self.err.print(Text(text, style="yellow"), soft_wrap=True)
 
     def problem(self, error: SecondfaceError, hint: str = "") -> None:
         """What went wrong, its code, what to do about it, and where to read more."""

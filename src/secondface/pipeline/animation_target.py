@@ -14,14 +14,17 @@ import numpy as np
 
 from secondface.errors import MediaTooLarge
 from secondface.frames import Frame, StreamInfo
+from secondface.media.animation_as_video import AnimationSource
 from secondface.media.animation_output import FORMATS, AnimationWords, AnimationWriter
 from secondface.media.animations import AnimationReader
+from secondface.media.encoders import CONTAINERS
 from secondface.media.info import MediaInfo
 from secondface.media.side_streams import StreamReport
 from secondface.media.still_frames import StillFrame
 from secondface.media.still_metadata import KeptMetadata, merged_xmp
+from secondface.media.write import VideoWriter
 from secondface.pipeline.device import Checkpoint
-from secondface.pipeline.outputs import marks_check, still_options
+from secondface.pipeline.outputs import Output, marks_check, still_options, video_options
 from secondface.provenance.metadata import MetadataMarks
 from secondface.spec.schemas import RunRequest
 
@@ -29,6 +32,11 @@ from secondface.spec.schemas import RunRequest
 def holds_animation(output: Path) -> bool:
     """Whether a file of this name can move, and be no video."""
     return output.suffix.lower() in FORMATS
+
+
+def becomes_video(output: Path) -> bool:
+    """Whether a file of this name is a video."""
+    return output.suffix.lower() in CONTAINERS
 
 
 class AnimationTarget(AbstractContextManager["AnimationTarget"]):
@@ -52,9 +60,11 @@ class AnimationTarget(AbstractContextManager["AnimationTarget"]):
     def samples(self, checkpoint: Checkpoint) -> Iterator[Frame]:  # noqa: ARG002 - animations are short
         return iter(())
 
-    def output(self, request: RunRequest, marks: MetadataMarks, scale: int) -> AnimationOutput:
+    def output(self, request: RunRequest, marks: MetadataMarks, scale: int) -> Output:
         info, timing = self._reader.info, self._reader.timing
         size = info.width * scale, info.height * scale
+        if becomes_video(request.output):
+            return AnimatedVideoOutput(request, marks, self._reader, size)
         kept = self._reader.kept if request.keep_metadata else None
         return AnimationOutput(request, marks, size, plays=timing.plays, delays=timing.delays, kept=kept)
 
@@ -90,6 +100,31 @@ class AnimationOutput:
             self._writer.write(self._waiting[0], self._last)
         self._writer.close(marks_check(self._marks, is_still=True))
         return ()
+
+    def discard(self) -> None:
+        self._writer.abort()
+
+
+class AnimatedVideoOutput:
+    """An animation, encoded as a video without sound as the run goes."""
+
+    def __init__(
+        self, request: RunRequest, marks: MetadataMarks, reader: AnimationReader, size: tuple[int, int]
+    ) -> None:  # fmt: skip
+        self._marks = marks
+        self._source = AnimationSource(reader)
+        options = video_options(request, size)
+        self._writer = VideoWriter(request.output, self._source, options, size=size, tags=marks.tags)
+        self.notes: tuple[str, ...] = ()
+        self.size: tuple[int, int] = self._writer.size
+
+    def write(self, frame: Frame) -> None:
+        if isinstance(frame, StillFrame) and frame.alpha is not None:
+            self.notes = ("a video holds no alpha: laid on white",)
+        self._writer.write(self._source.frame(frame))
+
+    def store(self) -> tuple[StreamReport, ...]:
+        return tuple(self._writer.close(marks_check(self._marks, is_still=False)))
 
     def discard(self) -> None:
         self._writer.abort()

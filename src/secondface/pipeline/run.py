@@ -8,18 +8,17 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from secondface.errors import Cancelled
 from secondface.frames import RGB8, ArrayFrame, Sessions, StreamInfo
-from secondface.media.probe import probe
 from secondface.observe import span
 from secondface.pipeline.engine import CancelToken, Progress
 from secondface.pipeline.meter import PhaseClock
 from secondface.pipeline.passage import Casting, Conduct, budgeted_frames, pass_frames, scale_of
 from secondface.pipeline.people import Picture
+from secondface.pipeline.preparation import inspect_inputs, load_models, read_casting
 from secondface.pipeline.report import RunReport
-from secondface.pipeline.targets import Target, media_limits, open_target, read_picture
+from secondface.pipeline.targets import Target, open_target
 from secondface.provenance.metadata import MetadataMarks, metadata_marks
 from secondface.spec.faces import FaceRule
 from secondface.spec.graph import LabelSpec, PipelineSpec, Plan
@@ -49,11 +48,11 @@ def run_file(
     try:
         # Inputs first: a file that cannot be read is said at once, before models are loaded for it.
         phases.enter("fetch")
-        said = _inspect(request, conduct)
+        said = inspect_inputs(request, conduct)[request.target]
         with open_target(request) as target:
-            casting = _read_casting(request, conduct)
+            casting = read_casting(request, conduct)
             phases.enter("load")
-            _load(plan, conduct)
+            load_models(plan, conduct)
             phases.enter("run")
             return _run(request, plan, casting, target, marks=marks, conduct=conduct, phases=phases, said=said)
     except KeyboardInterrupt as interrupt:
@@ -112,39 +111,6 @@ def _run(
         notes=tuple(dict.fromkeys((*said, *target.notes, *passage.notes, *output.notes))),
         produce_id=marks.label.produce_id,
         label_waiver=plan.label_waiver,
-    )
-
-
-def _inspect(request: RunRequest, conduct: Conduct) -> tuple[str, ...]:
-    """Look at every input in a cage before anything else reads it. Notes on the target."""
-    limits = media_limits(request)
-    notes: dict[Path, tuple[str, ...]] = {}
-    for path in dict.fromkeys(request.inputs):
-        conduct.checkpoint()
-        notes[path] = probe(path, limits).file_notes
-    return notes[request.target]
-
-
-def _load(plan: Plan, conduct: Conduct) -> None:
-    for model in plan.models:
-        conduct.checkpoint()
-        conduct.sessions.get(model)
-
-
-def _read_casting(request: RunRequest, conduct: Conduct) -> Casting:
-    limits = media_limits(request)
-
-    def read(path: Path) -> Picture:
-        conduct.checkpoint()
-        return read_picture(path, limits)
-
-    return Casting(
-        sources=[[read(image) for image in person.images] for person in request.sources],
-        rule=request.rule,
-        like=read(request.rule.like) if request.rule.like else None,
-        mapping=[(entry.source, read(entry.like) if entry.like else entry.index or 0) for entry in request.mapping],
-        allow_no_face=request.allow_no_face,
-        max_faces=request.limits.max_faces,
     )
 
 

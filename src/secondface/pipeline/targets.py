@@ -21,7 +21,13 @@ from secondface.media.limits import Limits
 from secondface.media.read import VideoReader
 from secondface.media.signatures import Kind, sniff
 from secondface.media.still_output import still_format
-from secondface.pipeline.animation_target import AnimationOutput, AnimationTarget, dropped_streams, holds_animation
+from secondface.pipeline.animation_target import (
+    AnimationOutput,
+    AnimationTarget,
+    becomes_video,
+    dropped_streams,
+    holds_animation,
+)
 from secondface.pipeline.device import Checkpoint
 from secondface.pipeline.outputs import Output, StillOutput, VideoOutput, video_options
 from secondface.pipeline.people import Picture
@@ -57,6 +63,9 @@ def open_target(request: RunRequest) -> AbstractContextManager[Target]:
     """Open the target by what its bytes say, and check that the output's name fits its kind."""
     limits = media_limits(request)
     if sniff(request.target).kind == "still":
+        if becomes_video(request.output) and is_animation(request.target, limits):
+            require_encodable(request.output, video_options(request))
+            return AnimationTarget(AnimationReader(request.target, limits), request.limits.max_frames)
         require_kind(request, "still")
         if holds_animation(request.output) and is_animation(request.target, limits):
             reader = AnimationReader(request.target, limits)
