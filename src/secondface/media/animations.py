@@ -31,7 +31,7 @@ _ANIMATED = frozenset({"GIF", "WEBP", "PNG", "AVIF"})
 
 def is_animation(path: Path, limits: Limits) -> bool:
     """Whether the picture `path` moves; the errors of still_info()."""
-    with opened(path, limits) as source:
+    with opened(path, limits, header_only=True) as source:
         return _is_animated(source)
 
 

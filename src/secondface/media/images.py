@@ -72,7 +72,7 @@ def read_still(path: str | os.PathLike[str], limits: Limits | None = None) -> St
 
 def still_info(path: str | os.PathLike[str], limits: Limits | None = None) -> MediaInfo:
     """What the header of the picture `path` says; the same errors as read_still()."""
-    with opened(Path(path), limits or Limits()) as source:
+    with opened(Path(path), limits or Limits(), header_only=True) as source:
         return _info(source)
 
 

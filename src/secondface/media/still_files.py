@@ -11,6 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import pillow_heif
 from PIL import Image, UnidentifiedImageError
@@ -18,6 +19,7 @@ from PIL import Image, UnidentifiedImageError
 from secondface.errors import FileUnreadable, MediaCorrupt, MediaTooLarge, MediaUnsupported, SecondfaceError
 from secondface.media.handed import open_bytes
 from secondface.media.limits import Limits
+from secondface.media.png_chunks import chunks
 from secondface.media.signatures import sniff
 from secondface.media.still_depth import TiffFacts, tiff_facts
 
@@ -34,8 +36,11 @@ class OpenedStill:
 
 
 @contextmanager
-def opened(path: Path, limits: Limits) -> Generator[OpenedStill, None, None]:
-    """Open the picture `path`; raises FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge or MediaEmpty."""
+def opened(path: Path, limits: Limits, *, header_only: bool = False) -> Generator[OpenedStill, None, None]:
+    """Open the picture `path`; with `header_only` its pixels may not be asked for, and none is decoded.
+
+    Raises FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge or MediaEmpty.
+    """
     signature = sniff(path)
     if signature.kind != "still":
         raise MediaUnsupported(f"{path.name}: a video ({signature.format_name}), not a picture")
@@ -47,7 +52,7 @@ def opened(path: Path, limits: Limits) -> Generator[OpenedStill, None, None]:
         if name == "HEIF":
             heif = pillow_heif.open_heif(file, convert_hdr_to_8bit=False)  # pyright: ignore[reportUnknownMemberType]
             limits.check_size(path.name, *heif.size, video=False)
-            picture = _as_picture(heif)
+            picture = _described(heif, "L") if header_only else _as_picture(heif)
         else:
             if name == "TIFF":
                 tiff = tiff_facts(path, file)
@@ -67,6 +72,8 @@ def opened(path: Path, limits: Limits) -> Generator[OpenedStill, None, None]:
         with picture:
             limits.check_size(path.name, *picture.size, video=False)
             limits.check_memory(path.name, *picture.size, _pixel_bytes(picture, heif))
+            if header_only and name == "PNG":
+                _find_exif(picture, file)
             yield OpenedStill(path, name, picture, heif, tiff)
 
 
@@ -78,13 +85,26 @@ def _pixel_bytes(picture: Image.Image, heif: pillow_heif.HeifFile | None) -> int
 
 def _as_picture(heif: pillow_heif.HeifFile) -> Image.Image:
     """The opened file for Pillow; of a deep one the description alone, for Pillow has no place for its pixels."""
-    if not heif.mode.endswith(";16"):
-        picture = heif.to_pillow()
-    else:
-        picture = Image.new("RGB", heif.size)
-        picture.info.update(heif.info)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    if heif.mode.endswith(";16"):
+        return _described(heif, "RGB")
+    picture = heif.to_pillow()
     picture.format = "HEIF"
     return picture
+
+
+def _described(heif: pillow_heif.HeifFile, mode: str) -> Image.Image:
+    picture = Image.new(mode, heif.size)
+    picture.info.update(heif.info)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    picture.format = "HEIF"
+    return picture
+
+
+def _find_exif(picture: Image.Image, file: BinaryIO) -> None:
+    """EXIF of a PNG may lie behind its pixels, all of which Pillow would decode on the way there."""
+    if not picture.info.keys() & {"exif", "Raw profile type exif"}:
+        at = file.tell()
+        picture.info["exif"] = next((each.body for each in chunks(file) if each.kind == b"eXIf"), b"")
+        file.seek(at)
 
 
 @contextmanager

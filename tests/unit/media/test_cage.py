@@ -103,8 +103,8 @@ def _end(task: CagedTask, argument: object) -> Outcome:
     [
         ("crash", "ended by SIGSEGV"),
         ("exit", "gave no answer"),
-        ("spin", "could not be understood within 3 s"),
-        ("sleep", "could not be understood within 3 s"),
+        ("spin", "could not be understood within 1 s"),
+        ("sleep", "could not be understood within 1 s"),
         ("chatter", "gave no answer"),
         ("nonsense", "answered nonsense"),
         ("lie", "answered nonsense"),
