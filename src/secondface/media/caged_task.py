@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from io import FileIO
+from pathlib import Path
 
 from secondface.errors import CageUnavailable
 from secondface.media.cage import Cage, can_cage
@@ -112,7 +113,9 @@ class CagedTask:
         if self._control is not None and self._owner == os.getpid():
             return self._control
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        words = {"path": [entry for entry in sys.path if entry], "control": theirs.fileno(), "task": self._task}
+        # what is relative is so to a folder that the other process is not in
+        path = [str(Path(entry).absolute()) for entry in sys.path]
+        words = {"path": path, "control": theirs.fileno(), "task": self._task}
         environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         # a process that forks must have one thread
         environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

@@ -169,6 +169,41 @@ def test_closing_ends_the_children() -> None:
         os.kill(number, 0)
 
 
+_DOOMED = """
+import os, signal, threading, time
+from secondface.media.cage import Cage
+from secondface.media.caged_task import CagedTask
+task = CagedTask("tests.unit.media.escapes:misbehave")
+threading.Thread(target=task.call, args=([], "sleep", Cage(wall_s=300)), daemon=True).start()
+while task.call([], "ready", Cage()).lines != (b'"ready"',):
+    pass
+forking = task.process_id
+with open(f"/proc/{forking}/task/{forking}/children") as children:
+    print(forking, children.read(), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_nothing_outlives_a_parent_that_is_killed() -> None:
+    root = Path(__file__).parents[3]
+    done = subprocess.run([sys.executable, "-c", _DOOMED], cwd=root, capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    numbers = [int(number) for number in done.stdout.split()]
+    assert len(numbers) == 2, "the forking process and the one that sleeps"
+    deadline = time.monotonic() + 10
+    while any(_lives(number) for number in numbers) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert [number for number in numbers if _lives(number)] == []
+
+
+def _lives(number: int) -> bool:
+    try:
+        state = Path(f"/proc/{number}/stat").read_text("ascii").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
 _WORKER = """
 import json, os, socket, sys, threading
 from pathlib import Path

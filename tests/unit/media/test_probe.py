@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,6 +58,15 @@ def test_deep_pictures_may_have_fewer_pixels() -> None:
     with pytest.raises(MediaTooLarge, match="8192x8192 of 8 bytes a pixel needs 3584 MiB"):
         limits.check_memory("deep", 8192, 8192, 8)
     Limits(still_pixels=1 << 28).check_memory("by wish", 8192, 8192, 8)
+
+
+def test_a_deep_picture_is_measured_before_it_is_decoded(tmp_path: Path) -> None:
+    header = struct.pack(">4sIIBBBBB", b"IHDR", 8192, 8192, 16, 6, 0, 0, 0)
+    body = header + struct.pack(">I", zlib.crc32(header)) + b"\0\0\0\0IDAT" + struct.pack(">I", zlib.crc32(b"IDAT"))
+    path = tmp_path / "deep.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + body)
+    with pytest.raises(MediaTooLarge, match="8192x8192 of 8 bytes a pixel needs 3584 MiB"):
+        probe(path)
 
 
 def test_a_handed_file_is_read_from_its_start(tmp_path: Path) -> None:
