@@ -27,6 +27,7 @@ from av.video.stream import VideoStream
 
 from secondface.errors import EncodeFailed, OutputFormatUnsupported
 from secondface.frames import Frame
+from secondface.media.animation_as_video import AnimationSource, NothingBeside
 from secondface.media.containers import legible, open_output, writing_failures
 from secondface.media.cover_art import add_to_mp4
 from secondface.media.encoders import EncoderChoice, VideoOptions, choose_encoder, container_for
@@ -60,7 +61,7 @@ class VideoWriter:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], reader: VideoReader, options: VideoOptions | None = None,
+        self, path: str | os.PathLike[str], reader: VideoReader | AnimationSource, options: VideoOptions | None = None,
         size: tuple[int, int] | None = None, tags: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.path = Path(path)
@@ -87,7 +88,7 @@ class VideoWriter:
             )  # fmt: skip
             undo.callback(_drop, self._output)
             self._stream = self._video_stream()
-            self._side = SideStreams(
+            self._side = NothingBeside() if isinstance(reader, AnimationSource) else SideStreams(
                 reader.path, reader.format_name, self._facts.stream_index, self._output, container,
                 trim=reader.trim, options=self._options, reserved=tags,
             )  # fmt: skip
