@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import cast
 
@@ -19,7 +19,7 @@ from av.codec.hwaccel import HWAccel, hwdevices_available
 from av.container import InputContainer
 from av.error import FFmpegError
 from av.packet import Packet
-from av.stream import Disposition
+from av.stream import Disposition, Stream
 from av.video.codeccontext import VideoCodecContext
 from av.video.stream import VideoStream
 
@@ -27,6 +27,7 @@ from secondface.errors import CodecUnavailable, InvalidOption, MediaEmpty, Media
 from secondface.media.containers import open_input, reading_failures
 from secondface.media.limits import Limits
 from secondface.media.ratios import seconds
+from secondface.media.timeline import JUMPING, timed_packets
 from secondface.media.video_facts import codec_name
 
 ANY_GPU = "gpu"
@@ -80,11 +81,13 @@ class PictureSource:
     def pictures(self, begin: Fraction | None = None) -> Iterator[av.VideoFrame]:
         """Every picture in presentation order, from the file's start; from `begin` (or a little before) if given."""
         if not self._fresh:
-            self.close()
-            self.container = self._opened(self._hardware)
-            self.stream = video_stream(self.container, self.path)
-            self._ready()
+            self._reopen()
         self._fresh = False
+        if begin is not None and begin >= _FAR and self._format_name in JUMPING:
+            # a time says nothing of a place where the clock jumps
+            skipped = self._last_key_packet(begin)
+            self._reopen()
+            return self._decoded(skipped)
         if begin is None or not self._sought(begin):
             return self._decoded()
         pictures = self._decoded()
@@ -99,6 +102,24 @@ class PictureSource:
         """Let go of the file."""
         self._context = None
         self.container.close()
+
+    def _reopen(self) -> None:
+        self.close()
+        self.container = self._opened(self._hardware)
+        self.stream = video_stream(self.container, self.path)
+        self._ready()
+
+    def _last_key_packet(self, begin: Fraction) -> int:
+        """How many packets of the picture come before the last one from which `begin` can be decoded."""
+        found = 0
+        with reading_failures(self.path):
+            for count, packet in enumerate(timed_packets(self.container, self._format_name, [self.stream])):
+                time = seconds(packet.pts, packet.time_base)
+                if time is not None and time > begin + _FAR:
+                    break
+                if packet.is_keyframe and time is not None and time <= begin:
+                    found = count
+        return found
 
     def _choose(self, decoder: str | None) -> None:
         if decoder is None:
@@ -166,8 +187,9 @@ class PictureSource:
             return False
         return True
 
-    def _decoded(self) -> Iterator[av.VideoFrame]:
-        packets: Iterator[Packet[VideoStream]] = self.container.demux(self.stream)
+    def _decoded(self, skipped: int = 0) -> Iterator[av.VideoFrame]:
+        """Every picture, but for those of the first `skipped` packets."""
+        packets = islice(timed_packets(self.container, self._format_name, [self.stream]), skipped, None)
         last: Fraction | None = None
         while True:
             where = f"at {float(last):.3f} s" if last is not None else "at its start"
@@ -185,9 +207,9 @@ class PictureSource:
                     raise
                 yield picture
 
-    def _pictures_of(self, packet: Packet[VideoStream]) -> list[av.VideoFrame]:
+    def _pictures_of(self, packet: Packet[Stream]) -> list[av.VideoFrame]:
         if self._context is None:
-            return packet.decode()
+            return cast("Packet[VideoStream]", packet).decode()
         return self._context.decode(packet)  # pyright: ignore[reportUnknownMemberType]: its stub leaves it open
 
 

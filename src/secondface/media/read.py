@@ -27,6 +27,7 @@ from secondface.media.pictures import DecodedFrame, converted, plane_views
 from secondface.media.planes import PlanarFrame
 from secondface.media.ratios import exact
 from secondface.media.signatures import sniff
+from secondface.media.timeline import JUMPING
 from secondface.media.trim import Trim
 from secondface.media.video_facts import picture_facts, space_of, video_info
 
@@ -108,6 +109,7 @@ class VideoReader:
                 continue
             if self.trim.is_after(pts * base):
                 break
+            self.limits.check_duration(self.path.name, pts * base - self.trim.start)
             yield self._frame(picture, index, pts)
             index += 1
             del picture  # a generator that holds on to what it yielded would keep one more frame alive
@@ -166,7 +168,8 @@ class VideoReader:
     def _trimmed(self, whole: MediaInfo) -> MediaInfo:
         if self.trim.is_whole:
             return whole
-        duration = self.trim.length_of(whole.duration)
+        # what a file says that may consist of several is true of one of them
+        duration = self.trim.length_of(None if self.format_name in JUMPING else whole.duration)
         count = round(duration * whole.average_rate) if duration and whole.average_rate else None
         return replace(whole, duration=duration, frame_count=count)
 

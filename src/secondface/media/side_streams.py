@@ -25,6 +25,7 @@ from secondface.media.encoders import VideoOptions
 from secondface.media.ratios import exact, seconds
 from secondface.media.sound import CODECS, PlainSound, SoundTrack
 from secondface.media.subtitles import SubtitleTrack, written_as
+from secondface.media.timeline import timed_packets
 from secondface.media.trim import Trim
 from secondface.media.video_facts import codec_name
 
@@ -70,7 +71,8 @@ class _Copy:
 
     def take(self, packet: Packet[Stream]) -> Iterable[Packet[Stream]]:
         if packet.dts is not None:
-            if self._last is not None and packet.dts < self._last:
+            stands = self.stream.type == "audio" and packet.dts == self._last
+            if self._last is not None and (stands or packet.dts < self._last):
                 # no container can hold time that runs backwards
                 return ()
             self._last = packet.dts
@@ -94,7 +96,7 @@ class SideStreams:
         self, path: Path, format_name: str, picture_index: int, output: OutputContainer, container: str, *,
         trim: Trim, options: VideoOptions, reserved: Collection[str] = (),
     ) -> None:  # fmt: skip
-        self._path = path
+        self._path, self._format_name = path, format_name
         self._written = Path(output.name.removeprefix("file:"))
         self._trim = trim
         self._options = options
@@ -257,7 +259,7 @@ class SideStreams:
 
     def _read(self) -> Iterator[Packet[Stream]]:
         kept = [stream for stream in self._input.streams if stream.index in self._tracks]
-        packets = iter(self._input.demux(*kept)) if kept else iter(())
+        packets = timed_packets(self._input, self._format_name, kept) if kept else iter(())
         open_ones = set(self._tracks)
         while open_ones:
             with reading_failures(self._path, "sound and subtitles"):

@@ -129,8 +129,10 @@ class SoundTrack:
 
     def _encode(self, frame: AudioFrame) -> Iterator[Packet[Stream]]:
         stamp = seconds(frame.pts, frame.time_base)
-        if self._next is None or (stamp is not None and abs(stamp - self._next) > _JITTER):
+        if self._next is None or (stamp is not None and stamp - self._next > _JITTER):
             self._next = stamp or Fraction(0)
+        elif stamp is not None and self._next - stamp > _JITTER:
+            return  # it lies under what was heard already
         shape = (frame.format.name, frame.layout.name, frame.sample_rate)
         if shape != self._shape:
             # broadcasts change channels and rate in the middle

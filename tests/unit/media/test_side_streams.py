@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from av.subtitles.subtitle import AssSubtitle, SubtitleSet
 
+from secondface.errors import MediaTooLarge
+from secondface.media.limits import Limits
 from secondface.media.read import VideoReader
 from secondface.media.side_streams import StreamReport
 from secondface.media.write import VideoOptions, VideoWriter
@@ -300,6 +302,37 @@ def test_damaged_sound_is_left_out_and_said(make_film: MakeFilm, tmp_path: Path)
     (_, report) = through(source, tmp_path / "out.webm")
     assert "1 packets could not be decoded and are left out" in report.note
     assert abs(heard_from(tmp_path / "out.webm") - heard_from(source)) < Fraction(1024, RATE)
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".mkv", ".webm"])
+@pytest.mark.parametrize("kind", [{"name": "film.ts", "sound": "mp2"},
+                                  {"name": "film.mpg", "codec": "mpeg2video", "sound": "mp2"}])  # fmt: skip
+def test_joined_recordings_go_on_where_the_clock_jumps(
+    make_film: MakeFilm, tmp_path: Path, kind: dict[str, Any], suffix: str
+) -> None:
+    once = make_film(**kind)
+    first = heard_from(once)
+    joined, target = tmp_path / f"joined{once.suffix}", tmp_path / f"out{suffix}"
+    joined.write_bytes(once.read_bytes() * 3)
+    through(joined, target)
+    with VideoReader(target) as reader:
+        times = [(frame.pts or 0) * frame.time_base - Fraction(1, 25) * frame.index for frame in reader.frames()]
+    assert len(times) == 150
+    assert max(times) - min(times) < Fraction(1, 20)
+    assert abs(heard_from(target) - first) < Fraction(1, 500)
+    # the third part's silence lies where the third part's pictures do
+    through(joined, tmp_path / "part.mp4", begin=Fraction(4))
+    with VideoReader(tmp_path / "part.mp4") as reader:
+        assert 48 <= len(list(reader.frames())) <= 50
+    assert abs(heard_from(tmp_path / "part.mp4") - first) < Fraction(1, 10)
+
+
+def test_a_joined_recording_cannot_hide_its_length(make_film: MakeFilm, tmp_path: Path) -> None:
+    once = make_film("film.ts", sound="mp2")
+    joined = tmp_path / "joined.ts"
+    joined.write_bytes(once.read_bytes() * 3)
+    with VideoReader(joined, Limits(duration_s=Fraction(3))) as reader, pytest.raises(MediaTooLarge):
+        list(reader.frames())
 
 
 def test_channels_that_no_encoder_has_are_said(make_film: MakeFilm, tmp_path: Path) -> None:
