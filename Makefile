@@ -53,6 +53,7 @@ quality: $(DEVELOPMENT)
 
 docs: $(DEVELOPMENT)
 	$(PY) -m tools.translations
+	$(PY) -m tools.details
 	$(PY) -m tools.write_error_docs
 	$(PY) -m tools.write_reference_docs
 

@@ -58,7 +58,7 @@ def shared_options() -> list[click.Parameter]:
 
 
 def json_option() -> click.Option:
-    return click.Option(["--json"], is_flag=True, help=_("Print one JSON object and nothing else."))
+    return click.Option(["--json"], is_flag=True, help=_("Print JSON and nothing else."))
 
 
 def quiet_option() -> click.Option:

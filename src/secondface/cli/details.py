@@ -1,8 +1,8 @@
 """Details of errors and notes of runs in the language of the screen.
 
-The rooms below speak English and know no language: they fill in sentences, and what they hand up is a text. The
-sentences are listed in details.json, which `make docs` writes from the code; here a text is recognised as one of them,
-and its Chinese twin is filled in with the same words. A text that is none of them is shown as it is.
+The rooms below speak English and know no language: they fill in sentences, and what they hand up is a text. Their
+sentences stand in locale/LANGUAGE/details.json, which `make docs` keeps complete; here a text is recognised as one of
+them and its translation is filled in with the same words. A text that is none of them is shown as it is.
 """
 
 from __future__ import annotations
@@ -10,39 +10,46 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from importlib.resources import files
 
-from secondface.cli.language import gettext as _
+from secondface.cli.language import LOCALE_FOLDER, Language, spoken
 
-FILE = "details.json"
 _BLANK = re.compile(r"\{(\d+)\}")
+_LONGEST = 4000
+"""Characters; a longer text is some library's, and not worth the search."""
+_DEEPEST = 3
+"""A blank may hold a sentence of its own, such as a system's reason."""
 
 
 def said(text: str) -> str:
     """A detail or note, translated where its sentence is known."""
-    for sentence, pattern in _sentences():
-        if (found := pattern.fullmatch(text)) is None:
-            continue
-        translated = _(sentence)
-        if translated == sentence:
-            return text
-        # A blank may hold a sentence of its own, such as the reason of an operating system.
-        return _BLANK.sub(lambda blank: _(found.group(f"b{blank[1]}")), translated)
+    return _said(text, spoken(), _DEEPEST)
+
+
+def _said(text: str, language: Language, deeper: int) -> str:
+    if language == "en" or not deeper or len(text) > _LONGEST:
+        return text
+    for pattern, translation in _sentences(language):
+        if found := pattern.fullmatch(text):
+            words = {blank[1:]: _said(word, language, deeper - 1) for blank, word in found.groupdict().items()}
+            parts = _BLANK.split(translation)
+            return "".join(words[part] if place % 2 else part for place, part in enumerate(parts))
     return text
 
 
-@lru_cache(maxsize=1)
-def _sentences() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Sentences with blanks {0}, {1}, …, those with most words first, and the pattern of each."""
-    listed: list[str] = json.loads((files("secondface.cli") / FILE).read_text("utf-8"))
-    return tuple((sentence, _pattern(sentence)) for sentence in sorted(listed, key=_fixed_letters, reverse=True))
+@lru_cache(maxsize=2)
+def _sentences(language: Language) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Patterns with their translations, those with most words of their own first."""
+    path = LOCALE_FOLDER / language / "details.json"
+    listed: dict[str, str] = json.loads(path.read_text("utf-8"))
+    known = sorted(((text, twin) for text, twin in listed.items() if twin), key=lambda pair: -_letters(pair[0]))
+    return tuple((_pattern(text), twin) for text, twin in known)
 
 
 def _pattern(sentence: str) -> re.Pattern[str]:
     parts = _BLANK.split(sentence)
-    words = [re.escape(part) if k % 2 == 0 else f"(?P<b{part}>.*?)" for k, part in enumerate(parts)]
+    words = [re.escape(part) if place % 2 == 0 else f"(?P<b{part}>.*?)" for place, part in enumerate(parts)]
     return re.compile("".join(words), re.DOTALL)
 
 
-def _fixed_letters(sentence: str) -> int:
+def _letters(sentence: str) -> int:
     return len(_BLANK.sub("", sentence))

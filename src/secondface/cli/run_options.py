@@ -81,7 +81,7 @@ def _file_options(*, needs_output: bool) -> list[click.Parameter]:
                             "\"clips/*.mp4\" with a folder as output.")),
         click.Option(["-o", "--output"], required=needs_output, metavar=_("FILE|FOLDER/"),
                      help=_("Result; its ending chooses the format ("
-                            ".mp4 .mov .mkv .webm, .png .jpg .webp .avif .tiff). A folder for several targets.")),
+                            ".mp4 .mov .mkv .webm, .png .jpg .webp .avif .tiff .gif). A folder for several targets.")),
         click.Option(["-y", "--yes"], is_flag=True, help=_("Overwrite outputs without asking.")),
     ]  # fmt: skip
 
@@ -137,9 +137,9 @@ def _encoding_options() -> list[click.Parameter]:
         click.Option(["--codec"], metavar="h264|hevc|vp9|av1",
                      help=_("Video codec; chosen by the container and the input if left out.")),
         click.Option(["--encoder"], metavar=_("NAME"),
-                     help=_("An encoder by its FFmpeg name, such as h264_nvenc; see `secondface doctor`.")),
+                     help=_("An encoder by its FFmpeg name (h264_nvenc), or gpu: one that works here, else the processor.")),
         click.Option(["--decoder"], metavar=_("NAME"),
-                     help=_("A decoder by its FFmpeg name, such as h264_cuvid.")),
+                     help=_("A decoder by its FFmpeg name (h264_cuvid), or gpu.")),
         click.Option(["--quality", "--crf", "quality"], metavar="0..63",
                      help=_("Video quality: smaller is better and larger; 18 looks like the input.")),
         click.Option(["--preset"], metavar=_("NAME"), help=_("Speed of the video encoder, such as veryfast or slow.")),
