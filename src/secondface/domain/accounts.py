@@ -26,7 +26,6 @@ class Plan:
     """What an account's jobs may be at most, and how many run at once."""
 
     max_running: int = 8
-    max_queued: int = 1_000
     max_pixels: int = 50_000_000
     max_frames: int = 1_000_000
     max_faces: int = 16

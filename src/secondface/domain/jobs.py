@@ -23,7 +23,7 @@ StopReason: TypeAlias = Literal["cancelled", "deadline", "cost_limit"]
 """Why a running job is asked to stop; the first reason stays."""
 Cause: TypeAlias = Literal[
     "done", "caller_error", "provider_error", "silent", "crashed", "preempted", "cancelled", "deadline", "cost_limit",
-    "rejected",
+    "rejected", "cached",
 ]  # fmt: skip
 """Why an attempt or a job ended. `silent`: the lease ran out; `crashed`: its worker was seen to die."""
 Fact: TypeAlias = str | int | bool | None
@@ -98,6 +98,8 @@ class Job:
     state: JobState = "queued"
     spec: str = "{}"
     """The request as JSON; this room does not read it."""
+    cache_key: str | None = None
+    """Under which the result is kept for equal requests; none: it is not."""
     price: PriceRow
     """Bound when the job was accepted: a later change of prices never touches it."""
     currency: str = "CNY"
@@ -161,6 +163,13 @@ def submit(job: Job, *, approval: bool = False) -> Change:
         raise InternalFault("only a new job can be submitted", job=job.id)
     accepted = replace(job, state="awaiting_approval" if approval else "queued", queued_ms=job.created_ms)
     return accepted, (_event(accepted, "job.accepted", job.created_ms, state=accepted.state),)
+
+
+def serve_cached(job: Job, result: str) -> Change:
+    """Accept a new job and end it at once: its result is there already. No attempt, no usage, no charge."""
+    accepted, events = submit(job)
+    ended, more = _end(accepted, "succeeded", job.created_ms, "cached", result=result)
+    return ended, (*events, *more)
 
 
 def approve(job: Job, by: str, at_ms: int) -> Change:

@@ -253,6 +253,8 @@ class Quote:
     expected_micros: int
     upper_s: int
     upper_micros: int
+    expected_active_ms: int = 0
+    """Device-active ms, before rounding to seconds."""
     expected_wall_ms: int = 0
     """Time until the result, in ms: waiting, start, inputs and outputs included, as far as they were given."""
 
@@ -271,7 +273,7 @@ def quote(
     wall_us = frames * max(active_us_per_frame, wall_us_per_frame or 0)
     return Quote(
         currency, price, price.charged_s(expected_ms), price.charge_micros(expected_ms),
-        price.charged_s(upper_ms), price.charge_micros(upper_ms), -(-wall_us // 1000) + other_ms,
+        price.charged_s(upper_ms), price.charge_micros(upper_ms), expected_ms, -(-wall_us // 1000) + other_ms,
     )  # fmt: skip
 
 

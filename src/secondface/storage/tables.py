@@ -45,6 +45,7 @@ JOBS = Table(
     Column("priority", Integer, nullable=False),
     Column("state", Text, nullable=False),
     Column("spec", Text, nullable=False),
+    Column("cache_key", Text),
     Column("price", Text, nullable=False),
     Column("currency", Text, nullable=False),
     Column("hold_micros", BigInteger, nullable=False),

@@ -67,6 +67,12 @@ def test_saying_twice_that_an_attempt_runs_changes_nothing() -> None:
     assert jobs.start(started, lease, 2_900) == (started, ())
 
 
+def test_a_cached_result_ends_a_job_without_an_attempt() -> None:
+    change = jobs.serve_cached(new_job(), "jobs/other/1/out.png")
+    assert kinds(change) == ["job.accepted", "job.succeeded"]
+    assert (change[0].state, change[0].cause, change[0].attempts) == ("succeeded", "cached", ())
+
+
 # ---- approval --------------------------------------------------------------------------------------------------------
 
 

@@ -77,6 +77,7 @@ def _jobs() -> None:
         sa.Column("priority", sa.Integer(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("spec", sa.Text(), nullable=False),
+        sa.Column("cache_key", sa.Text()),
         sa.Column("price", sa.Text(), nullable=False),
         sa.Column("currency", sa.Text(), nullable=False),
         sa.Column("hold_micros", sa.BigInteger(), nullable=False),
