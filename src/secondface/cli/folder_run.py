@@ -109,7 +109,7 @@ def _one(
     if stop.is_set():
         raise Cancelled
     request = runner.fitted(request)
-    produce_id = id_of(request, digests)
+    produce_id = id_of(request, digests, runner.settings.content_producer)
     if is_done(request.output, produce_id):
         return None
     if request.output.exists() and not replace:

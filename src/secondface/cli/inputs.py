@@ -87,16 +87,17 @@ def gather(words: Sequence[str], output: str) -> Gathered:
             gathered.add(path, found=False)
         else:
             gathered.into_folder = True
-            _add_matches(gathered, word)
+            _add_matches(gathered, word, Path(output))
     if not gathered.files:
         raise InvalidOption(f"--target {' '.join(words)}: there is no picture and no video.", option="target")
     return gathered
 
 
-def _add_matches(gathered: Gathered, pattern: str) -> None:
+def _add_matches(gathered: Gathered, pattern: str, output: Path) -> None:
     # glob itself leaves out hidden files
     matches = sorted(Path(match) for match in glob.glob(pattern, recursive=True))  # noqa: PTH207 - takes any pattern
-    files = [match for match in matches if match.is_file()]
+    # What an earlier run made of the others is no target of the next one.
+    files = [match for match in matches if match.is_file() and match.parent.absolute() != output.absolute()]
     if not files:
         raise FileUnreadable(f"{pattern}: no file matches", path=pattern)
     for match in files:

@@ -13,13 +13,14 @@ from secondface.errors import InvalidOption, OutputNotWritable, SecondfaceError
 
 def output_paths(targets: Sequence[Path], folder: Path) -> list[Path]:
     """One output path for each target: the same for the same targets, so that a second run finds them."""
+    endings = {target: ending_for(target) for target in targets}
     taken: set[str] = set()
-    paths: list[Path] = []
-    for target in targets:
-        name = _free_name(target, ending_for(target), taken)
-        taken.add(name.casefold())
-        paths.append(folder / name)
-    return paths
+    names: dict[Path, str] = {}
+    # Who keeps its own name gets it, whoever came first.
+    for target in sorted(targets, key=lambda target: target.stem + endings[target] != target.name):
+        names[target] = _free_name(target, endings[target], taken)
+        taken.add(names[target].casefold())
+    return [folder / names[target] for target in targets]
 
 
 def _free_name(target: Path, ending: str, taken: set[str]) -> str:

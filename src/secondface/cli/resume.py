@@ -37,11 +37,13 @@ class Digests:
         return self._known[path]
 
 
-def id_of(request: RunRequest, digests: Digests) -> str:
-    """The id of what a request makes, as 32 hex digits: the same inputs and options give the same id."""
+def id_of(request: RunRequest, digests: Digests, producer: str = "") -> str:
+    """The id of what a request makes, as 32 hex digits: the same inputs, options and producer give the same id."""
     words = request.model_dump_json(exclude=_PLACES)
     people = "|".join(str(len(person.images)) for person in request.sources)
-    text = "\n".join([words, people, request.output.suffix.lower(), *(digests.of(path) for path in request.inputs)])
+    text = "\n".join(
+        [words, people, producer, request.output.suffix.lower(), *(digests.of(path) for path in request.inputs)]
+    )
     return uuid.uuid5(uuid.NAMESPACE_OID, text).hex
 
 

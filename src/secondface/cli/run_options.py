@@ -137,7 +137,8 @@ def _encoding_options() -> list[click.Parameter]:
         click.Option(["--codec"], metavar="h264|hevc|vp9|av1",
                      help=_("Video codec; chosen by the container and the input if left out.")),
         click.Option(["--encoder"], metavar=_("NAME"),
-                     help=_("An encoder by its FFmpeg name (h264_nvenc), or gpu: one that works here, else the processor.")),
+                     help=_("An encoder by its FFmpeg name (h264_nvenc), or gpu: one that works here, "
+                            "else the processor.")),
         click.Option(["--decoder"], metavar=_("NAME"),
                      help=_("A decoder by its FFmpeg name (h264_cuvid), or gpu.")),
         click.Option(["--quality", "--crf", "quality"], metavar="0..63",
