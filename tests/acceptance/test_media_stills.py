@@ -211,7 +211,7 @@ def test_every_picture_can_be_the_target(name: str, sessions: OrtSessions, tmp_p
 def test_every_picture_with_a_face_can_be_the_source(name: str, sessions: OrtSessions, tmp_path: Path) -> None:
     target = MEDIA / "portraits/synth_P001_tiny_96px_derived.jpg"
     request = RunRequest.of_files([file_of(name)], target, tmp_path / "out.png", restore="off")
-    if name in FACELESS:
+    if name in FACELESS - {"img_heic_exif6_no_irot.heic"}:  # a source is looked at on its side too
         with pytest.raises(NoFaceInSource):
             run_file(request, sessions)
     else:

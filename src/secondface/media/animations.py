@@ -68,7 +68,9 @@ class AnimationReader:
             for index in range(len(self.timing.delays)):
                 picture.seek(index + self._first)
                 self.limits.check_size(self.path.name, *picture.size, video=False)
-                colour = to_srgb(picture.convert("RGBA"), tags.profile, tags.look or tags.space)
+                # gray of 16 bits is toned by to_srgb; Pillow would cut it
+                layers = picture if picture.mode.startswith("I") else picture.convert("RGBA")
+                colour = to_srgb(layers, tags.profile, tags.look or tags.space)
                 alpha = colour.alpha
                 if alpha is not None and int(alpha.min()) == 255:
                     alpha = None
@@ -79,7 +81,7 @@ class AnimationReader:
                     index=index, pts=int(pts / self.time_base), time_base=self.time_base,
                     duration=int(shown / self.time_base),
                 )  # fmt: skip
-                del colour
+                del layers, colour
                 pts += shown
 
 

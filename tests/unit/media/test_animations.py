@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import struct
 import tracemalloc
+import zlib
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from secondface.errors import EncodeFailed, MediaCorrupt, MediaTooLarge, OutputF
 from secondface.media.animation_output import AnimationWriter
 from secondface.media.animations import AnimationReader, is_animation
 from secondface.media.limits import Limits
-from secondface.media.png_chunks import chunk, chunks
+from secondface.media.png_chunks import SIGNATURE, chunk, chunks
 from secondface.media.still_frames import StillFrame
 from secondface.media.still_output import StillOptions
 
@@ -172,6 +173,21 @@ def test_a_picture_that_is_not_part_of_the_animation_is_left_out(tmp_path: Path)
     assert reader.timing.delays == tuple(Fraction(delay, 1000) for delay in DELAYS_MS)
     for frame, rgb in zip(reader.frames(), pictures(), strict=True):
         np.testing.assert_array_equal(frame.rgb, rgb)
+
+
+def test_an_apng_of_16_bit_gray_is_toned_not_cut(tmp_path: Path) -> None:
+    ramp = np.repeat(np.linspace(0, 65535, SIZE[0]).astype(np.uint16)[None], SIZE[1], 0)
+    rows = zlib.compress(b"".join(b"\0" + row.astype(">u2").tobytes() for row in ramp))
+    control = struct.pack(">IIIIHHBB", *SIZE, 0, 0, 1, 10, 0, 0)
+    parts = [
+        chunk(b"IHDR", struct.pack(">IIBBBBB", *SIZE, 16, 0, 0, 0, 0)), chunk(b"acTL", struct.pack(">II", 2, 0)),
+        chunk(b"fcTL", bytes(4) + control), chunk(b"IDAT", rows),
+        chunk(b"fcTL", struct.pack(">I", 1) + control), chunk(b"fdAT", struct.pack(">I", 2) + rows),
+        chunk(b"IEND", b""),
+    ]  # fmt: skip
+    (tmp_path / "a.png").write_bytes(SIGNATURE + b"".join(parts))
+    for frame in AnimationReader(tmp_path / "a.png").frames():
+        assert np.abs(frame.rgb[..., 0].astype(int) - (ramp.astype(int) + 128) // 257).max() <= 1
 
 
 def test_lossy_webp_with_alpha(tmp_path: Path) -> None:

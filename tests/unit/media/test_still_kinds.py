@@ -338,6 +338,19 @@ def test_png_gamma_and_chromaticities_are_obeyed(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_still(tmp_path / "usual.png").frame.rgb, rgb)
 
 
+def test_a_deep_png_with_gamma_becomes_srgb_of_16_bits(tmp_path: Path) -> None:
+    deep = deep_picture()
+    stored = with_chunks(png16(deep, None, Descriptions()), chunk(b"gAMA", struct.pack(">I", 100_000)))
+    (tmp_path / "in.png").write_bytes(stored)
+    light = deep / 65535
+    wanted = np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055) * 65535
+    got = words(tmp_path / "in.png").astype(float)
+    assert np.abs(got - wanted)[light > 0.001].max() < 40
+    still = read_still(tmp_path / "in.png")
+    write_still(tmp_path / "out.png", still.frame, still)
+    np.testing.assert_array_equal(words(tmp_path / "out.png"), codes(still))
+
+
 def test_a_camera_that_says_adobe_rgb_in_exif_is_believed(tmp_path: Path) -> None:
     rgb = (deep_picture() >> 8).astype(np.uint8)
     tags = Image.Exif()
