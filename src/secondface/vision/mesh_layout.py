@@ -27,7 +27,7 @@ from secondface.vision.mesh_topology import (
 from secondface.vision.source_atlas import COARSE_DENSITY, SourceAtlas
 
 _SMALLEST_FACE_PX = 12
-_CORNER_REACH = 0.06
+_CORNER_REACH = 0.045
 """In face widths: so much of the cheek about the corner of a wide open mouth stays the target's."""
 
 
