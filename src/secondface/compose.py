@@ -48,10 +48,10 @@ class RunWords(SwapWords, total=False):
     """Options of `secondface.run`."""
 
     mapping: Sequence[str]
-    video: VideoOutput
-    still: StillOutput
+    video: VideoOutput | Mapping[str, object]
+    still: StillOutput | Mapping[str, object]
     keep_metadata: bool
-    limits: RunLimits
+    limits: RunLimits | Mapping[str, object]
 
 
 class Local:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -143,3 +145,21 @@ def test_a_source_without_a_face_ends_all(secondface: World, pictures: Path) -> 
     told = secondface("run", "-s", "wall.png", "-t", "in/*.png", "in/two.jpg", "-o", "out", *QUICK)
     assert told.code == 5
     assert (summary(told)["failed"], summary(told)["left"]) == (1, 1)
+
+
+def test_ctrl_c_ends_all_and_keeps_what_is_done(secondface: World, pictures: Path) -> None:
+    (pictures / "broken.mp4").unlink()
+    shutil.copy(secondface.clip, pictures / "zlong.mp4")
+    shutil.copy(secondface.clip, pictures / "zz_never_begun.mp4")
+    words = ("run", "-s", secondface.person_a, "-t", pictures, "-o", "out", "--json")
+    run = secondface.start(*words, "--pipeline", "denoise:level=strong,face_swap")
+    out = secondface.folder / "out"
+    deadline = time.monotonic() + 120
+    while not list(out.glob("zlong*")) and run.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    told, err = run.communicate(timeout=60)
+    assert run.returncode == 130, err
+    last = json.loads(told.splitlines()[-1])["summary"]
+    assert (last["done"], last["cancelled"], last["left"], last["exit_code"]) == (2, 1, 1, 130)
+    assert {path.name for path in out.iterdir()} == {"one.png", "two.jpg"}
