@@ -165,6 +165,29 @@ def test_gray_with_alpha_of_16_bits(tmp_path: Path) -> None:
     np.testing.assert_array_equal(still.alpha, deep[::-1])
 
 
+_ADAM7 = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
+"""Column and row at which each pass of an interlaced PNG begins, and its steps."""
+
+
+@pytest.mark.parametrize("depth", [8, 16])
+def test_interlaced_png(tmp_path: Path, depth: int) -> None:
+    deep = deep_picture(45, 61)
+    samples = deep if depth == 16 else (deep >> 8).astype(np.uint8)
+    rows = b"".join(
+        b"\0" + row.astype(">u2" if depth == 16 else "u1").tobytes()
+        for x, y, step_x, step_y in _ADAM7 for row in samples[y::step_y, x::step_x]
+    )  # fmt: skip
+    parts = (
+        chunk(b"IHDR", struct.pack(">IIBBBBB", 61, 45, depth, 2, 0, 0, 1)), chunk(b"IDAT", zlib.compress(rows)),
+        chunk(b"IEND", b""),
+    )  # fmt: skip
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(parts))
+    if depth == 16:
+        np.testing.assert_array_equal(words(tmp_path / "a.png"), samples)
+    else:
+        np.testing.assert_array_equal(read_still(tmp_path / "a.png").frame.rgb, samples)
+
+
 @pytest.mark.parametrize("depth", [10, 12])
 @pytest.mark.parametrize("with_alpha", [False, True])
 def test_avif_keeps_its_bits(tmp_path: Path, depth: int, with_alpha: bool) -> None:
@@ -396,6 +419,21 @@ def test_the_first_picture_of_a_phones_mpo_is_used(tmp_path: Path) -> None:
     write_still(tmp_path / "out.jpg", still.frame, still)
     content = (tmp_path / "out.jpg").read_bytes()
     assert content.count(b"\xff\xd8\xff") == 1 and b"MPF\0" not in content
+
+
+def test_a_gain_map_behind_a_jpeg_is_left_out_with_a_note(tmp_path: Path) -> None:
+    xmp = b"""<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+<rdf:Description rdf:about="" xmlns:hdrgm="http://ns.adobe.com/hdr-gain-map/1.0/" hdrgm:Version="1.0"/>
+</rdf:RDF></x:xmpmeta>"""
+    base, gain = io.BytesIO(), io.BytesIO()
+    Image.fromarray((deep_picture() >> 8).astype(np.uint8)).save(base, "JPEG", xmp=xmp)
+    Image.new("L", (16, 12), 77).save(gain, "JPEG")
+    (tmp_path / "a.jpg").write_bytes(base.getvalue() + gain.getvalue())
+    still = read_still(tmp_path / "a.jpg")
+    assert still.info.notes == ("its HDR gain map is left out",)
+    write_still(tmp_path / "out.jpg", still.frame, still, StillOptions(keep_metadata=True), xmp)
+    content = (tmp_path / "out.jpg").read_bytes()
+    assert gain.getvalue() not in content and content.count(b"hdrgm:Version") <= 1
 
 
 def test_pages_of_a_tiff_are_said_to_be_left_out(tmp_path: Path) -> None:
