@@ -6,6 +6,7 @@ Decides which library gives the bits of which format (Pillow gives eight); must 
 from __future__ import annotations
 
 import struct
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -86,7 +87,9 @@ def tiff_facts(path: Path, file: BinaryIO) -> TiffFacts:
         file.seek(0)
         directory = TiffImagePlugin.ImageFileDirectory_v2(file.read(8))
         file.seek(directory.next)
-        directory.load(file)  # pyright: ignore[reportUnknownMemberType]
+        with warnings.catch_warnings(action="ignore"):
+            # what a damaged directory lacks is found below; the terminal is no place for it
+            directory.load(file)  # pyright: ignore[reportUnknownMemberType]
         tags = {key: directory[key] for key in directory}
         width, height = int(tags[256]), int(tags[257])
     except (KeyError, struct.error, SyntaxError, TypeError, ValueError, EOFError) as cause:
