@@ -20,19 +20,7 @@ from secondface.storage.memory import MemoryTransactions
 from secondface.storage.sql import SqlTransactions
 from secondface.storage.tables import METADATA
 from tests.conformance import postgres
-
-
-class HandClock:
-    """A clock that goes on when the test says so."""
-
-    def __init__(self) -> None:
-        self.at_ms = 1_790_000_000_000
-
-    def now_ms(self) -> int:
-        return self.at_ms
-
-    def elapsed_ms(self) -> int:
-        return self.at_ms
+from tests.hand_clock import HandClock
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from secondface.domain.jobs import Job
 from secondface.domain.ports import Offer, Transactions
 from secondface.domain.pricing import Usage
 from secondface.errors import InternalFault, JobMissing
-from tests.conformance.conftest import HandClock, new_job, submitted
+from tests.conformance.conftest import new_job, submitted
+from tests.hand_clock import HandClock
 
 OFFER = Offer(worker="w1", tiers=("cpu",))
 

@@ -17,7 +17,7 @@ from secondface.errors import DiskFull, LinkInvalid, MediaTooLarge, ObjectMissin
 from secondface.storage.links import Links
 from secondface.storage.memory_objects import MemoryObjects
 from secondface.storage.objects import FolderStore
-from tests.conformance.conftest import HandClock
+from tests.hand_clock import HandClock
 
 BASE = "http://127.0.0.1:8000/v1/objects"
 OLD, NEW = b"o" * 32, b"n" * 32

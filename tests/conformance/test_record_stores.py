@@ -15,7 +15,7 @@ from secondface.domain.jobs import Event
 from secondface.domain.ports import Transactions
 from secondface.domain.pricing import PriceRow, default_price_book
 from secondface.errors import RequestChanged
-from tests.conformance.conftest import HandClock
+from tests.hand_clock import HandClock
 
 DEPOSIT = ledger.deposit("a", 1_000, "pay_1", 5, "CNY")
 

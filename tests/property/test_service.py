@@ -37,6 +37,7 @@ class ServiceHistory(RuleBasedStateMachine):
             work.ledger.set_budget(Budget("account:b", "month", MONTH_MICROS))
         self.leases: list[Lease] = []
         self.ids: list[str] = []
+        self.by_key: dict[tuple[str, int, int], str] = {}
 
     def jobs(self) -> list[Job]:
         with self.service.transactions.view() as work:
@@ -47,7 +48,8 @@ class ServiceHistory(RuleBasedStateMachine):
         self.service.clock.at_ms += ms
 
     @rule(
-        account=st.sampled_from("ab"), frames=st.integers(1, 200), faces=st.integers(1, 6), key=st.integers(0, 30),
+        account=st.sampled_from("ab"), frames=st.sampled_from([1, 20, 100, 200]), faces=st.integers(1, 6),
+        key=st.integers(0, 3),
         limit=st.none() | st.integers(3_000, 60_000), deadline=st.none() | st.integers(1, 60_000), cached=st.booleans(),
     )  # fmt: skip
     def submit(
@@ -63,6 +65,7 @@ class ServiceHistory(RuleBasedStateMachine):
         except BudgetExceeded:
             return
         assert accepted.replayed == (accepted.job.id in self.ids)
+        assert self.by_key.setdefault((account, key, frames), accepted.job.id) == accepted.job.id
         if not accepted.replayed:
             self.ids.append(accepted.job.id)
 

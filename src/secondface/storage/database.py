@@ -140,6 +140,7 @@ def _on_sqlite_connect(connection: Any, _record: object) -> None:
 
 def _on_sqlite_begin(connection: Connection) -> None:
     read_only = connection.get_execution_options().get("read_only", False)
+    connection.exec_driver_sql(f"PRAGMA query_only = {int(read_only)}")
     connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
 

@@ -26,6 +26,7 @@ _TRIES = 8
 _QUEUED: ColumnElement[bool] = literal_column("jobs.state = 'queued'")
 _RUNNING: ColumnElement[bool] = literal_column("jobs.state = 'running'")
 _LIVE: ColumnElement[bool] = literal_column("jobs.state IN ('awaiting_approval', 'queued', 'running')")
+_ONE: ColumnElement[int] = literal_column("1")
 
 
 class SqlJobs:
@@ -121,7 +122,7 @@ class SqlJobs:
             .join(LOADS, LOADS.c.account == JOBS.c.account)
             .where(_QUEUED, JOBS.c.tier == tier, JOBS.c.not_before_ms <= now, LOADS.c.running < LOADS.c.max_running)
             .order_by(JOBS.c.priority.desc(), JOBS.c.turn, JOBS.c.id)
-            .limit(1)
+            .limit(_ONE)
             .with_for_update(of=JOBS, skip_locked=True)
         )
         if not offer.alone:

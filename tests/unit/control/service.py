@@ -12,30 +12,18 @@ from secondface.control.settlement import Settlement
 from secondface.domain import ledger
 from secondface.domain.accounts import Account, Role
 from secondface.domain.jobs import Job
-from secondface.domain.ports import Grant, Offer
+from secondface.domain.ports import Grant, Offer, Transactions
 from secondface.domain.pricing import Usage
 from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.machine import RandomIds
 from secondface.storage.memory import MemoryTransactions
+from tests.hand_clock import HandClock
 
 FUNDS = 10_000_000
 SUBMISSION = Submission(
     spec="{}", digest="d", tier="a10g", probed=Probed(frames=100), rate=Rate(active_us=100_000, other_ms=500)
 )
 """100 frames of 0.1 device-seconds: expected 10 s, at most 13 s on a10g at 3,000 micros a second."""
-
-
-class HandClock:
-    """A clock that goes on when the test says so."""
-
-    def __init__(self) -> None:
-        self.at_ms = 1_790_000_000_000
-
-    def now_ms(self) -> int:
-        return self.at_ms
-
-    def elapsed_ms(self) -> int:
-        return self.at_ms
 
 
 def active(ms: int) -> Usage:
@@ -45,9 +33,9 @@ def active(ms: int) -> Usage:
 class Service:
     """All use cases, and short words for tests."""
 
-    def __init__(self) -> None:
-        self.clock, self.ids, self.bell = HandClock(), RandomIds(), LocalDoorbell()
-        self.transactions = MemoryTransactions(self.clock)
+    def __init__(self, transactions: Transactions | None = None, clock: HandClock | None = None) -> None:
+        self.clock, self.ids, self.bell = clock or HandClock(), RandomIds(), LocalDoorbell()
+        self.transactions: Transactions = transactions or MemoryTransactions(self.clock)
         settlement = Settlement(self.ids)
         self.keyring = Keyring(self.transactions, self.ids)
         self.admission = Admission(self.transactions, settlement, self.bell, self.ids)

@@ -8,10 +8,12 @@ import pytest
 
 from secondface.control import webhooks
 from secondface.control.auth import Rates
+from secondface.control.housekeeping import Housekeeping, Housework
 from secondface.domain.accounts import Account, Plan
 from secondface.domain.deliveries import Endpoint
 from secondface.errors import AccessProblem, JobMissing, JobSettled, KeyUnknown, RateLimited, ScopeMissing
-from tests.unit.control.service import HandClock, Service, active
+from tests.hand_clock import HandClock
+from tests.unit.control.service import Service, active
 
 # ---- keys ------------------------------------------------------------------------------------------------------------
 
@@ -227,6 +229,20 @@ def test_the_signature_is_that_of_the_standard() -> None:
         "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
     }
     webhooks.verify("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", given, '{"test": 2432232314}', 1614265330)
+
+
+def test_housekeeping_seals_forgets_and_prunes(service: Service) -> None:
+    housekeeping = Housekeeping(service.transactions)
+    service.submit(idempotency_key="k", cache_key="c")
+    service.desk.succeed(service.claim().lease, active(1_000), "out")
+    first = housekeeping.step()
+    assert (first.sealed >= 5, first.forgotten, first.pruned) == (True, 0, 0)
+    service.clock.at_ms += 86_400_001
+    assert housekeeping.step() == Housework(0, 1, 0)
+    service.clock.at_ms += 7 * 86_400_000
+    with service.transactions.sole("housekeeping"):
+        assert housekeeping.step() == Housework()
+    assert housekeeping.step() == Housework(0, 0, 1)
 
 
 def test_the_journal_seals_what_happened(service: Service) -> None:
