@@ -45,7 +45,11 @@ unit: $(DEVELOPMENT)
 bench: $(DEVELOPMENT)
 	$(PY) -m bench.models
 	$(PY) -m bench.swap_speed
+	$(PY) -m bench.pass_through
+	$(PY) -m bench.regions
 	$(PY) -m bench.memory
+	$(PY) -m bench.memory --long
+	$(PY) -m bench.hostile_media
 	$(PY) -m bench.stop
 
 quality: $(DEVELOPMENT)
