@@ -20,6 +20,7 @@ from secondface.media.probe import probe
 from secondface.models.devices import DeviceChoice, DeviceOptions
 from secondface.models.sessions import OrtSessions
 from secondface.pipeline.engine import CancelToken, Progress
+from secondface.pipeline.people import PeopleMemory
 from secondface.pipeline.rehearsal import Rehearsal, rehearse
 from secondface.pipeline.report import RunReport
 from secondface.pipeline.room import require_room
@@ -55,11 +56,12 @@ class RunWords(SwapWords, total=False):
 
 
 class Local:
-    """Runs requests in this process; models stay loaded between runs."""
+    """Runs requests in this process; models stay loaded between runs, and the source people of the latest ones."""
 
     def __init__(self, sessions: Sessions, settings: Settings) -> None:
         self.sessions = sessions
         self.settings = settings
+        self._people = PeopleMemory()
 
     def request(
         self, sources: Sequence[Path | str], target: Path | str, output: Path | str, **options: Unpack[RunWords]
@@ -84,7 +86,15 @@ class Local:
         check_output(request)
         require_room([request])
         producer = self.settings.content_producer
-        return run_file(request, self.sessions, on_progress, cancel, content_producer=producer, produce_id=produce_id)
+        return run_file(
+            request,
+            self.sessions,
+            on_progress,
+            cancel,
+            content_producer=producer,
+            people=self._people,
+            produce_id=produce_id,
+        )
 
     def rehearse(self, request: RunRequest, cancel: CancelToken | None = None) -> Rehearsal:
         """What a frame of the request costs on this device; nothing is written. Raises the errors of a run."""

@@ -29,7 +29,7 @@ from secondface.pipeline.engine import (
     run_stages,
 )
 from secondface.pipeline.meter import MemoryPeak
-from secondface.pipeline.people import Picture, SourcePeople, build_sources, describe_reference
+from secondface.pipeline.people import PeopleMemory, Picture, SourcePeople, build_sources, describe_reference
 from secondface.pipeline.scout import scout
 from secondface.pipeline.steps import MOST_FACES, MOST_FACES_OF_A_STILL, StepContext, build_stage
 from secondface.pipeline.tally import FaceTally
@@ -68,6 +68,8 @@ class Conduct:
     active: BusyClock = field(default_factory=BusyClock)
     memory: MemoryPeak = field(default_factory=MemoryPeak)
     stopping: threading.Event = field(default_factory=threading.Event)
+    people: PeopleMemory = field(default_factory=PeopleMemory)
+    """Source people that earlier runs prepared."""
 
     def checkpoint(self) -> None:
         """Raises Cancelled when the run is to stop."""
@@ -154,7 +156,9 @@ def _prepare(plan: Plan, casting: Casting, stream: StreamInfo, conduct: Conduct)
             tracker = FaceTracker(sessions)
             if plan.swaps:
                 enlarger = FaceRestorer(sessions, conduct.checkpoint)
-                people = build_sources(casting.sources, tracker, enlarger.enlarge_source)
+                people = conduct.people.recall(
+                    casting.sources, lambda: build_sources(casting.sources, tracker, enlarger.enlarge_source)
+                )
             for source, goal in casting.mapping:
                 mapping.append((source, describe_reference(goal, tracker) if isinstance(goal, Picture) else goal))
             like = describe_reference(casting.like, tracker) if casting.like else None

@@ -15,7 +15,7 @@ from secondface.observe import span
 from secondface.pipeline.engine import CancelToken, Progress
 from secondface.pipeline.meter import PhaseClock
 from secondface.pipeline.passage import Casting, Conduct, budgeted_frames, pass_frames, scale_of
-from secondface.pipeline.people import Picture
+from secondface.pipeline.people import PeopleMemory, Picture
 from secondface.pipeline.preparation import inspect_inputs, load_models, read_casting
 from secondface.pipeline.report import RunReport
 from secondface.pipeline.targets import Target, open_target
@@ -34,15 +34,17 @@ def run_file(
     cancel: CancelToken | None = None,
     *,
     content_producer: str = "",
+    people: PeopleMemory | None = None,
     produce_id: str | None = None,
     clock: Callable[[], int] = time.perf_counter_ns,
 ) -> RunReport:
     """Swap as the request says and write the output, which appears only when it is whole and its marks were read back.
 
-    Raises the errors of secondface.errors; Ctrl-C becomes Cancelled. `clock` gives monotonic nanoseconds.
+    Raises the errors of secondface.errors; Ctrl-C becomes Cancelled. `people` keeps source people from run to run,
+    `clock` gives monotonic nanoseconds.
     """
     phases = PhaseClock(clock)
-    conduct = Conduct(sessions, cancel, on_progress)
+    conduct = Conduct(sessions, cancel, on_progress, people=people or PeopleMemory())
     plan = request.plan()
     marks = metadata_marks(produce_id or uuid.uuid4().hex, content_producer)
     try:
