@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from sqlalchemy import event, insert, text
 
 from secondface.domain import jobs
 from secondface.domain.accounts import Account
-from secondface.domain.ports import Offer
+from secondface.domain.ports import Offer, UnitOfWork
 from secondface.storage.database import Database
 from secondface.storage.rows import job_row
 from secondface.storage.sql import SqlTransactions
@@ -48,34 +49,67 @@ def with_history(database: Database) -> None:
             connection.execute(text("ANALYZE jobs"))
 
 
-def statements_of_a_claim(database: Database) -> list[tuple[str, object]]:
-    """What a claim sends, taken from the driver."""
+def sent_by(database: Database, use: Callable[[UnitOfWork], object]) -> list[tuple[str, object]]:
+    """The statements that a use of the stores sends, taken from the driver."""
     sent: list[tuple[str, object]] = []
 
     def note(_connection: object, _cursor: object, statement: str, parameters: object, *_: object) -> None:
-        sent.append((statement, parameters))
+        if statement.startswith(("UPDATE", "SELECT", "DELETE")):
+            sent.append((statement, parameters))
 
-    event.listen(database.engine, "before_cursor_execute", note)
     with SqlTransactions(database).begin() as work:
-        assert work.jobs.claim(Offer(worker="w1", tiers=("cpu",))) is not None
-    event.remove(database.engine, "before_cursor_execute", note)
+        event.listen(database.engine, "before_cursor_execute", note)
+        use(work)
+        event.remove(database.engine, "before_cursor_execute", note)
     return sent
 
 
-def test_no_statement_of_a_claim_reads_the_history(database: Database) -> None:
+def plans(database: Database, sent: list[tuple[str, object]]) -> list[str]:
+    """How the database would go about some statements."""
+    explain = "EXPLAIN QUERY PLAN " if database.is_sqlite else "EXPLAIN "
+    with database.transaction() as connection:
+        return [
+            "\n".join(str(row) for row in connection.exec_driver_sql(explain + statement, parameters))  # type: ignore[arg-type]
+            for statement, parameters in sent
+        ]
+
+
+def claim(work: UnitOfWork) -> None:
+    assert work.jobs.claim(Offer(worker="w1", tiers=("cpu",))) is not None
+
+
+def test_a_claim_goes_along_the_queue(database: Database) -> None:
     with_history(database)
     submitted(SqlTransactions(database), new_job(1), new_job(2))
-    sent = [each for each in statements_of_a_claim(database) if each[0].startswith(("UPDATE", "SELECT"))]
-    assert any("RETURNING" in statement for statement, _ in sent)
-    with database.transaction() as connection:
-        for statement, parameters in sent:
-            explain = "EXPLAIN QUERY PLAN " if database.is_sqlite else "EXPLAIN "
-            plan = "\n".join(str(row) for row in connection.exec_driver_sql(explain + statement, parameters))  # type: ignore[arg-type]
-            assert "SCAN jobs" not in plan, plan
-            assert "Seq Scan on jobs" not in plan, plan
-            assert "TEMP B-TREE" not in plan, plan
-            if "RETURNING" in statement:
-                assert "ix_jobs_queue" in plan, plan
+    [plan] = plans(database, [each for each in sent_by(database, claim) if "RETURNING" in each[0]])
+    assert "ix_jobs_queue" in plan
+    assert "TEMP B-TREE" not in plan
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        claim,
+        lambda work: work.jobs.lock("job_0001"),
+        lambda work: work.jobs.add(jobs.submit(new_job(3))[0]),
+        lambda work: work.jobs.overdue(9),
+        lambda work: work.jobs.queues(),
+        lambda work: work.jobs.page("a", ["running"]),
+        lambda work: work.jobs.page(None, ["queued", "running"]),
+        lambda work: work.jobs.page("a", limit=3),
+    ],
+    ids=["claim", "lock", "add", "overdue", "queues", "running of one", "live of all", "page"],
+)
+def test_nothing_that_is_done_often_reads_the_history(database: Database, use: Callable[[UnitOfWork], object]) -> None:
+    with_history(database)
+    submitted(SqlTransactions(database), new_job(1), new_job(2))
+    sent = sent_by(database, use)
+    assert sent
+    for plan in plans(database, sent):
+        assert "Seq Scan on jobs" not in plan, plan
+        assert not re.search(
+            r"SCAN jobs(?! USING INDEX ix_jobs_(queue|turns|running|leases|deadlines|live)\b)", plan
+        ), plan
 
 
 def test_the_lease_is_granted_on_the_clock_of_the_database(database: Database) -> None:
@@ -110,5 +144,5 @@ def test_the_moment_of_a_transaction_stands_still(database: Database) -> None:
 
 def test_skip_locked_is_said_where_it_means_something(database: Database) -> None:
     submitted(SqlTransactions(database), new_job(1))
-    claim = next(statement for statement, _ in statements_of_a_claim(database) if "RETURNING" in statement)
-    assert ("FOR UPDATE OF jobs SKIP LOCKED" in claim) == (not database.is_sqlite)
+    taken = next(statement for statement, _ in sent_by(database, claim) if "RETURNING" in statement)
+    assert ("FOR UPDATE OF jobs SKIP LOCKED" in taken) == (not database.is_sqlite)

@@ -68,7 +68,8 @@ JOBS = Table(
     Column("lease_until_ms", BigInteger),
 )
 _QUEUED, _RUNNING = text("state = 'queued'"), text("state = 'running'")
-_LIVE = text("state IN ('awaiting_approval', 'queued', 'running') AND deadline_ms IS NOT NULL")
+_LIVE = text("state IN ('awaiting_approval', 'queued', 'running')")
+_LATE = text("state IN ('awaiting_approval', 'queued', 'running') AND deadline_ms IS NOT NULL")
 
 
 def _partial(name: str, condition: TextClause, *columns: ColumnElement[Any]) -> Index:
@@ -79,7 +80,8 @@ _partial("ix_jobs_queue", _QUEUED, JOBS.c.tier, JOBS.c.priority.desc(), JOBS.c.t
 _partial("ix_jobs_turns", _QUEUED, JOBS.c.tier, JOBS.c.turn)
 _partial("ix_jobs_running", _RUNNING, JOBS.c.tier, JOBS.c.turn)
 _partial("ix_jobs_leases", _RUNNING, JOBS.c.lease_until_ms)
-_partial("ix_jobs_deadlines", _LIVE, JOBS.c.deadline_ms)
+_partial("ix_jobs_deadlines", _LATE, JOBS.c.deadline_ms)
+_partial("ix_jobs_live", _LIVE, JOBS.c.account, JOBS.c.id)
 Index("ix_jobs_account", JOBS.c.account, JOBS.c.id)
 
 ATTEMPTS = Table(

@@ -116,6 +116,13 @@ def _jobs() -> None:
         postgresql_where=sa.text("state = 'running'"),
     )
     op.create_index(
+        "ix_jobs_live",
+        "jobs",
+        ["account", "id"],
+        sqlite_where=sa.text("state IN ('awaiting_approval', 'queued', 'running')"),
+        postgresql_where=sa.text("state IN ('awaiting_approval', 'queued', 'running')"),
+    )
+    op.create_index(
         "ix_jobs_queue",
         "jobs",
         ["tier", sa.literal_column("priority DESC"), "turn", "id"],
