@@ -136,6 +136,8 @@ def pass_frames(
         on_progress=conduct.tell,
     )
     notes = context.people.notes
+    if context.tally.label_was_small:
+        notes = (*notes, "The picture is too small for a visible label of the usual size; it is as large as it can be.")
     if plan.finds_faces:
         notes += _check_faces(casting, context, stream)
     return Passage(engine, context.tally, notes)

@@ -82,7 +82,7 @@ def _stage_of(step: PlannedStep, context: StepContext) -> Stage[FrameWork]:  # n
             return _side_by_side(step, lambda work: enlarged(work, restorer, scale))
         case LabelParameters(languages=languages, position=position):
             painter = LabelPainter(languages, position)
-            return Stage(step.name, lambda batch: _label(painter, batch), grouped=True)
+            return Stage(step.name, lambda batch: _label(painter, batch, context.tally), grouped=True)
         case _:
             change = plugin_change(step, context.stream, context.sessions)
             if change is not None:
@@ -197,11 +197,13 @@ def _colour(parameters: ColourParameters) -> Change:
     return correct
 
 
-def _label(painter: LabelPainter, batch: FrameBatch) -> FrameBatch:
+def _label(painter: LabelPainter, batch: FrameBatch, tally: FaceTally) -> FrameBatch:
     for work, box in zip(batch, painter.paint_batch(batch), strict=True):
         if isinstance(work.frame, StillFrame | DeepFrame):
             # a label on a transparent ground would be seen by nobody
             work.frame.show(box)
+    if painter.placement is not None and not painter.placement.fits:
+        tally.label_was_small = True
     return batch
 
 
