@@ -162,5 +162,5 @@ class CountingNet:
 @pytest.mark.parametrize("side", [1600, 2600])
 def test_a_huge_face_costs_no_more_tiles_than_its_detail_needs(side: int) -> None:
     net = CountingNet()
-    FaceRestorer(net).restore(picture(side, side, soft=side / 200))
+    FaceRestorer(net).restore(picture(side, side, soft=4))
     assert 0 < net.calls <= 25
