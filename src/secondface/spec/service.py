@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from secondface.errors import BodyInvalid
+from secondface.errors import InvalidOption
 from secondface.spec.graph import LabelSpec, PipelineSpec
 from secondface.spec.outputs import StillOutput, VideoOutput
 from secondface.spec.schemas import Restore
@@ -47,7 +47,7 @@ class InputRef(BaseModel):
     @model_validator(mode="after")
     def _one(self) -> InputRef:
         if (self.upload is None) == (self.url is None):
-            raise BodyInvalid("An input is either an upload or a url.")
+            raise InvalidOption("An input is either an upload or a url.")
         return self
 
 
