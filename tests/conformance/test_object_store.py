@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
 import threading
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -99,6 +101,13 @@ def test_keys_are_listed_by_prefix(objects: ObjectStore) -> None:
     assert len(objects.keys("")) == 4
 
 
+def test_names_that_look_like_ours_are_in_nobodys_way(objects: ObjectStore) -> None:
+    for key in ("a", "a.json", "parts/x", "facts/a", "b.json/a", "b"):
+        objects.put(key, [key.encode()], "text/plain")
+    assert [b"".join(objects.read(key)).decode() for key in objects.keys("")] == list(objects.keys(""))
+    assert len(objects.keys("")) == 6
+
+
 def test_a_file_cannot_be_a_folder_too(objects: ObjectStore) -> None:
     objects.put("a", [b"x"], "text/plain")
     with pytest.raises(LinkInvalid):
@@ -171,7 +180,24 @@ def test_what_a_dead_writer_left_is_tidied_and_what_a_living_one_writes_is_not(l
     go_on.set()
     writer.join()
     assert b"".join(store.read("k")) == b"firstlast"
-    assert everything(tmp_path / "objects") == ["facts/k.json", "files/k", "sealing"]
+    assert everything(tmp_path / "objects") == ["facts/k~", "files/k", "sealing"]
+
+
+def test_a_part_that_was_swept_before_it_was_locked_is_begun_again(
+    links: Links, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, lock, swept = FolderStore(tmp_path / "objects", links), fcntl.flock, list[str]()
+
+    def late(file: FileIO, how: int) -> None:
+        name = str(getattr(file, "name", ""))
+        if not swept and name.endswith(".part"):
+            swept.append(name)
+            Path(name).unlink()
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    store.put("k", [b"abc"], "text/plain")
+    assert (len(swept), b"".join(store.read("k"))) == (1, b"abc")
 
 
 def test_a_file_that_lost_its_end_is_missing_rather_than_short(links: Links, tmp_path: Path) -> None:

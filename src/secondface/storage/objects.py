@@ -25,6 +25,8 @@ from secondface.errors import DiskFull, LinkInvalid, MediaTooLarge, ObjectMissin
 from secondface.storage.links import Links, checked_key
 
 _CHUNK_BYTES = 1 << 20
+_SEAL = "~"
+"""Ends the name of a file of facts; no key can hold it, so facts of one key are never in the way of another."""
 
 
 class FolderStore:
@@ -66,7 +68,7 @@ class FolderStore:
 
     def head(self, key: str) -> Stored:
         try:
-            facts = json.loads((self._facts / f"{checked_key(key)}.json").read_bytes())
+            facts = json.loads((self._facts / f"{checked_key(key)}{_SEAL}").read_bytes())
             size = os.stat(self._files / key, follow_symlinks=False).st_size  # noqa: PTH116 - no link is followed
         except (OSError, ValueError) as error:
             raise ObjectMissing(key=key) from error
@@ -76,7 +78,7 @@ class FolderStore:
         return stored
 
     def delete(self, key: str) -> None:
-        path, facts = self._files / checked_key(key), self._facts / f"{key}.json"
+        path, facts = self._files / checked_key(key), self._facts / f"{key}{_SEAL}"
         with _failures(key):
             for each in (facts, path):
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
@@ -86,8 +88,8 @@ class FolderStore:
 
     def keys(self, prefix: str) -> Sequence[str]:
         with _failures():
-            found = (path.relative_to(self._facts).as_posix() for path in self._facts.rglob("*.json"))
-            return sorted(name.removesuffix(".json") for name in found if name.startswith(prefix))
+            found = (path.relative_to(self._facts).as_posix() for path in self._facts.rglob(f"*{_SEAL}"))
+            return sorted(name.removesuffix(_SEAL) for name in found if name.startswith(prefix))
 
     def link(self, key: str, method: Method, seconds: int) -> str:
         return self._links.sign(key, method, seconds)
@@ -105,19 +107,26 @@ class FolderStore:
 
     @contextmanager
     def _part(self) -> Generator[tuple[Path, FileIO], None, None]:
-        path = self._parts / f"{secrets.token_hex(12)}.part"
         with _failures():
-            file = path.open("xb", buffering=0)  # unbuffered: closing it after a failed write cannot fail again
-            fcntl.flock(file, fcntl.LOCK_EX)
+            path, file = self._locked_part()
         try:
             with file:
                 yield path, file
         finally:
             path.unlink(missing_ok=True)
 
+    def _locked_part(self) -> tuple[Path, FileIO]:
+        while True:
+            path = self._parts / f"{secrets.token_hex(12)}.part"
+            file = path.open("xb", buffering=0)  # unbuffered: closing it after a failed write cannot fail again
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if os.fstat(file.fileno()).st_nlink:
+                return path, file
+            file.close()  # a sweep came between opening and locking, and took it for one of the dead
+
     def _seal(self, part: Path, goal: Path, stored: Stored) -> None:
         """Give a complete file its key. Unsealed first, so that old facts never speak for new bytes."""
-        facts = self._facts / f"{stored.key}.json"
+        facts = self._facts / f"{stored.key}{_SEAL}"
         with self._part() as (written, file), self._sealing.open("a") as one_at_a_time:
             _write(file, json.dumps(asdict(stored)).encode())
             os.fsync(file.fileno())
