@@ -13,7 +13,7 @@ from pathlib import Path
 
 from secondface.errors import FileUnreadable, InvalidOption, SecondfaceError
 
-_MEDIA_ENDINGS = frozenset(
+MEDIA_ENDINGS = frozenset(
     [
         ".mp4",
         ".m4v",
@@ -115,7 +115,7 @@ def _is_folder_name(output: str) -> bool:
 def _may_be_media(path: Path) -> bool:
     from secondface.media.signatures import sniff
 
-    if path.suffix.lower() in _MEDIA_ENDINGS:
+    if path.suffix.lower() in MEDIA_ENDINGS:
         return True
     try:
         sniff(path)

@@ -5,9 +5,11 @@ Decides names so that no two meet, also where the file system does not tell capi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from secondface.cli.inputs import MEDIA_ENDINGS
 from secondface.errors import InvalidOption, OutputNotWritable, SecondfaceError
 
 
@@ -50,6 +52,11 @@ def ending_for(target: Path) -> str:
 def prepare_folder(output: str, targets: Sequence[Path]) -> Path:
     """The output folder, made if it is not there. Raises InvalidOption where it holds targets, OutputNotWritable."""
     folder = Path(output)
+    if folder.suffix.lower() in MEDIA_ENDINGS and not output.endswith(("/", os.sep)) and not folder.is_dir():
+        raise InvalidOption(
+            f"--output {output}: several targets need a folder; write {output}/ if it is to be called so.",
+            option="output",
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:

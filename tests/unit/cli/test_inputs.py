@@ -106,8 +106,13 @@ def test_the_output_folder() -> None:
     assert prepare_folder("new/deep/", [target]).is_dir()
     with pytest.raises(InvalidOption, match="lie in this folder"):
         prepare_folder("in/../in", [target])
+    with pytest.raises(InvalidOption, match=r"write out\.mp4/ if"):
+        prepare_folder("out.mp4", [target])
+    assert not Path("out.mp4").exists()
+    assert prepare_folder("out.mp4/", [target]).is_dir()
+    write("plain", b"")
     with pytest.raises(OutputNotWritable, match="folder"):
-        prepare_folder("in/a.png", [target])
+        prepare_folder("plain", [target])
 
 
 def test_the_id_follows_bytes_and_options_but_not_names() -> None:
