@@ -5,7 +5,8 @@ Decides that nothing reads a file before the cage did.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from secondface.media.probe import probe
@@ -33,13 +34,13 @@ def load_models(plan: Plan, conduct: Conduct) -> None:
         conduct.sessions.get(model)
 
 
-def read_casting(request: RunRequest, conduct: Conduct) -> Casting:
-    """Read the pictures of who is put onto whom. Raises BadMedia errors."""
+def read_casting(request: RunRequest, conduct: Conduct, name_of: Callable[[Path], str] = str) -> Casting:
+    """Read the pictures of who is put onto whom, each under the name that messages use. Raises BadMedia errors."""
     limits = media_limits(request)
 
     def read(path: Path) -> Picture:
         conduct.checkpoint()
-        return read_picture(path, limits)
+        return replace(read_picture(path, limits), name=name_of(path))
 
     return Casting(
         sources=[[read(image) for image in person.images] for person in request.sources],

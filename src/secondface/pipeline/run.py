@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from secondface.errors import Cancelled
 from secondface.frames import RGB8, ArrayFrame, Sessions, StreamInfo
@@ -24,7 +25,7 @@ from secondface.spec.faces import FaceRule
 from secondface.spec.graph import LabelSpec, PipelineSpec, Plan
 from secondface.spec.schemas import Restore, RunRequest, plan_for
 
-__all__ = ["CancelToken", "Progress", "RunReport", "run_file", "swap_arrays"]
+__all__ = ["CancelToken", "Progress", "RunReport", "conduct_file", "run_file", "swap_arrays"]
 
 
 def run_file(
@@ -43,8 +44,25 @@ def run_file(
     Raises the errors of secondface.errors; Ctrl-C becomes Cancelled. `people` keeps source people from run to run,
     `clock` gives monotonic nanoseconds.
     """
-    phases = PhaseClock(clock)
     conduct = Conduct(sessions, cancel, on_progress, people=people or PeopleMemory())
+    return conduct_file(
+        request, conduct, PhaseClock(clock), content_producer=content_producer, produce_id=produce_id
+    )  # fmt: skip
+
+
+def conduct_file(
+    request: RunRequest,
+    conduct: Conduct,
+    phases: PhaseClock,
+    *,
+    content_producer: str = "",
+    produce_id: str | None = None,
+    name_of: Callable[[Path], str] = str,
+) -> RunReport:
+    """The same for a caller who reads the clocks meanwhile, or after a failure, and goes on with them afterwards.
+
+    `name_of` says how messages and notes call a picture of somebody.
+    """
     plan = request.plan()
     marks = metadata_marks(produce_id or uuid.uuid4().hex, content_producer)
     try:
@@ -52,7 +70,7 @@ def run_file(
         phases.enter("fetch")
         said = inspect_inputs(request, conduct)[request.target]
         with open_target(request) as target:
-            casting = read_casting(request, conduct)
+            casting = read_casting(request, conduct, name_of)
             phases.enter("load")
             load_models(plan, conduct)
             phases.enter("run")
@@ -91,7 +109,7 @@ def _run(
     except BaseException:
         output.discard()
         raise
-    spent = phases.finish()
+    spent = phases.spent()
     width, height = output.size
     tally = passage.tally
     return RunReport(
