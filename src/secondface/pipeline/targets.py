@@ -77,17 +77,18 @@ def open_target(request: RunRequest) -> AbstractContextManager[Target]:
         require_no_encoding(request)
     else:
         require_encodable(request.output, video_options(request))
-    return VideoTarget(lambda: _opened(request, limits), request.limits.max_frames)
+    begin, end = (_seconds_of(moment, request.target, limits) for moment in (request.video.begin, request.video.end))
+
+    def opened() -> VideoReader:
+        return VideoReader(request.target, limits, begin=begin, end=end, decoder=request.video.decoder)
+
+    return VideoTarget(opened, request.limits.max_frames)
 
 
-def _opened(request: RunRequest, limits: Limits) -> VideoReader:
-    video = request.video
-    begin, end = (_seconds_of(moment, request.target) if moment else None for moment in (video.begin, video.end))
-    return VideoReader(request.target, limits, begin=begin, end=end, decoder=video.decoder)
-
-
-def _seconds_of(moment: Moment, path: Path) -> Fraction:
-    return moment.seconds if moment.seconds is not None else time_of_frame(path, moment.frame or 0)
+def _seconds_of(moment: Moment | None, path: Path, limits: Limits) -> Fraction | None:
+    if moment is None or moment.frame is None:
+        return moment.seconds if moment else None
+    return time_of_frame(path, moment.frame, limits)
 
 
 _VIDEO_WORDS = {
@@ -185,9 +186,10 @@ class VideoTarget(AbstractContextManager["VideoTarget"]):
     def samples(self, checkpoint: Checkpoint) -> Iterator[Frame]:
         """A frame every half second, of a long video at most 120; a clip of seconds is over before it is looked at."""
         length = self._reader.info.duration
-        if length is not None and length < _LEAST_SCOUTED_S:
+        if length is None or length < _LEAST_SCOUTED_S:
+            # Of a video without a length nobody knows when enough of it was seen to refuse it.
             return
-        step = max(_SAMPLE_EVERY_S, (length or Fraction(0)) / _MOST_SAMPLES)
+        step = max(_SAMPLE_EVERY_S, length / _MOST_SAMPLES)
         due = Fraction(0)
         with self._opened() as reader:
             for frame in reader.frames():
