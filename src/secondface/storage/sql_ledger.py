@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from sqlalchemy import Connection, Table, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -15,10 +16,15 @@ from secondface.storage.tables import BALANCES, BUDGETS, ENTRIES, POSTINGS, SPEN
 
 def insert_or_ignore(connection: Connection, table: Table, values: dict[str, object]) -> bool:
     """Insert a row; False where one with the same key is there. PostgreSQL waits for one that is not yet committed."""
+    return inserted_key(connection, table, values) is not None
+
+
+def inserted_key(connection: Connection, table: Table, values: dict[str, object]) -> Any:
+    """The same, with the first column of the new row's key; None where a row is there."""
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     key = next(iter(table.primary_key.columns))
     inserted = dialect.insert(table).values(values).on_conflict_do_nothing().returning(key)
-    return connection.execute(inserted).first() is not None
+    return connection.scalar(inserted)
 
 
 class SqlLedger:
@@ -29,10 +35,9 @@ class SqlLedger:
 
     def post(self, entry: Entry) -> bool:
         head: dict[str, object] = {name: getattr(entry, name) for name in ("subject", "kind", "at_ms", "currency")}
-        if not insert_or_ignore(self._connection, ENTRIES, head):
+        number = inserted_key(self._connection, ENTRIES, head)
+        if number is None:
             return False
-        mine = (ENTRIES.c.subject == entry.subject, ENTRIES.c.kind == entry.kind)
-        number = self._connection.scalars(select(ENTRIES.c.number).where(*mine)).one()
         for posting in sorted(entry.postings, key=lambda each: each.account):  # one order for all: no deadlock
             self._connection.execute(insert(POSTINGS), {"entry": number, **asdict(posting)})
             self._move(posting, entry.currency)
@@ -76,8 +81,11 @@ class SqlLedger:
         if self._read_only:
             row = self._connection.execute(query).mappings().one_or_none()
             return Spend(**row) if row else Spend(scope, period)
+        locked = query.with_for_update()
+        if row := self._connection.execute(locked).mappings().one_or_none():
+            return Spend(**row)
         insert_or_ignore(self._connection, SPENDS, asdict(Spend(scope, period)))
-        return Spend(**self._connection.execute(query.with_for_update()).mappings().one())
+        return Spend(**self._connection.execute(locked).mappings().one())
 
     def save_spend(self, spend: Spend) -> None:
         mine = (SPENDS.c.scope == spend.scope, SPENDS.c.period == spend.period)
