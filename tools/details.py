@@ -19,7 +19,7 @@ from tools.translations import CLI, LANGUAGES, placeholders
 from tools.write_error_docs import error_classes
 
 PACKAGE = CLI.parent
-ROOMS = ("cli", "media", "models", "pipeline", "provenance", "spec", "vision", "compose.py", "settings.py")
+ROOMS = ("cli", "media", "models", "pipeline", "provenance", "spec", "vision", "compose", "settings")
 """Whose sentences a run of the command line can show."""
 _SPOKEN = ("note", "reason", "where", "detail")
 """A text that is kept under a name with such a word in it is said to people."""
@@ -54,7 +54,7 @@ def sentences() -> Iterator[tuple[str, str]]:
     errors = {error.__name__ for error in error_classes()} - {"InternalFault"}
     for room in ROOMS:
         path = PACKAGE / room
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]:
             for node in ast.walk(ast.parse(file.read_text("utf-8"))):
                 for text in _texts(node, errors):
                     if _has_words(text):
