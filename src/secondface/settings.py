@@ -101,6 +101,49 @@ class Settings(BaseSettings):
         le=256,
         description="Faces that are followed at once; 0 chooses: 16 in a video, 64 in a picture.",
     )
+    data_dir: Path = Field(
+        default_factory=lambda: _folder("XDG_DATA_HOME", ".local/share"),
+        description="Folder of the service: its database, stored files, and what its workers write down.",
+    )
+    database: str = Field(
+        default="",
+        description="Database of the service: sqlite:///FILE or postgresql://USER@HOST/NAME; empty is a file in "
+        "data_dir.",
+    )
+    workers_least: int = Field(
+        default=0, ge=0, le=1024, description="Worker processes that are always there; 0 lets the last one go."
+    )
+    workers_most: int = Field(
+        default=0, ge=0, le=1024, description="Worker processes at most; 0 chooses by the processors of this machine."
+    )
+    worker_jobs: int = Field(
+        default=0, ge=0, le=64, description="Jobs that one worker runs at once, sharing its device; 0 chooses."
+    )
+    worker_idle_s: int = Field(default=60, ge=1, description="Seconds without work after which a worker ends.")
+    worker_grace_s: int = Field(
+        default=20, ge=0, description="Seconds that a worker may go on when it is told to end; then its jobs move on."
+    )
+    worker_backoff_s: int = Field(
+        default=5, ge=0, description="Seconds longer to wait with the next worker after each crash in a row."
+    )
+    lease_s: int = Field(
+        default=15, ge=2, le=600, description="Seconds without a word after which a worker's job is given to another."
+    )
+    heartbeat_ms: int = Field(
+        default=1_000,
+        ge=50,
+        le=60_000,
+        description="Milliseconds between two words of a worker; it hears of a cancel or a cost limit by then.",
+    )
+    batch_rows: int = Field(
+        default=32, ge=1, le=256, description="Rows of several jobs that one model call may take; 1 shares none."
+    )
+    batch_wait_ms: int = Field(
+        default=2,
+        ge=0,
+        le=1_000,
+        description="Milliseconds that a model call on a GPU waits for rows of other jobs; on the CPU none.",
+    )
     log_file: Path = Field(
         default_factory=lambda: _folder("XDG_STATE_HOME", ".local/state") / "secondface.log",
         description="Where the details of an internal fault are written.",

@@ -97,11 +97,6 @@ class PhaseClock:
             self._phase = None
             return dict(self._spent_ms)
 
-    @property
-    def running(self) -> bool:
-        """Whether the last phase has not been ended yet."""
-        return self._phase is not None
-
     def spent(self) -> dict[Phase, int]:
         """Milliseconds by phase so far, the present one included."""
         with self._guard:

@@ -1,0 +1,120 @@
+"""From settings to a worker process, and to the fleet that starts such processes on this machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from secondface.compose import device_options
+from secondface.compose.stores import Stores, open_stores
+from secondface.control.scheduler import LeaseDesk, Times
+from secondface.control.settlement import Settlement
+from secondface.domain.ports import Doorbell
+from secondface.fleet.attempt import Terms
+from secondface.fleet.line import RelayedBell, WorkerLine
+from secondface.fleet.local import LocalFleet, Starting
+from secondface.fleet.worker import Duties, Worker
+from secondface.fleet.workroom import Workroom
+from secondface.models.sessions import OrtSessions
+from secondface.pipeline.batching import SharedSessions
+from secondface.settings import ENV_PREFIX, Settings
+from secondface.spec.schemas import plan_for
+from secondface.storage.doorbell import LocalDoorbell
+from secondface.storage.machine import MachineClock, RandomIds
+
+_CORES_A_WORKER = 4
+_JOBS_A_CORE = 2
+_MOST_JOBS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerProcess:
+    """A worker with what it holds open."""
+
+    worker: Worker
+    stores: Stores
+    line: WorkerLine | None
+
+    def run(self) -> None:
+        """Work until drained: by `drain`, or because the fleet that started it says so or is gone."""
+        if self.line is not None:
+            self.line.start(self.worker.drain)
+        try:
+            self.worker.run()
+        finally:
+            self.stores.close()
+
+    def drain(self) -> None:
+        """End what there is and take nothing more; safe in a signal handler."""
+        self.worker.drain()
+
+
+def worker(settings: Settings, name: str | None = None, line: int | None = None) -> WorkerProcess:
+    """A warm worker. `line` is the descriptor of its fleet's line. Raises the errors of devices, models and stores."""
+    inner = LocalDoorbell()
+    wire = WorkerLine(line, inner) if line is not None else None
+    bell = RelayedBell(inner, wire.ring) if wire is not None else inner
+    stores = open_stores(settings, migrate=wire is None)
+    own_name = name or RandomIds().new("worker")
+    sessions = _warm_sessions(settings)
+    made = Worker(
+        _duties(settings, own_name), lease_desk(settings, stores, bell), stores.objects, sessions, inner,
+        workroom=Workroom(settings.data_dir.absolute() / "work", own_name), **({"tell": wire.tell} if wire else {}),
+    )  # fmt: skip
+    return WorkerProcess(made, stores, wire)
+
+
+def lease_desk(settings: Settings, stores: Stores, bell: Doorbell) -> LeaseDesk:
+    """What workers ask of the control plane, in this process."""
+    times = Times(lease_ms=settings.lease_s * 1000, heartbeat_ms=settings.heartbeat_ms)
+    return LeaseDesk(stores.transactions, Settlement(RandomIds()), bell, times=times)
+
+
+def local_fleet(settings: Settings, on_ring: Callable[[str], None]) -> LocalFleet:
+    """Worker processes of this machine with these settings."""
+    starting = Starting(
+        command=_worker_command, environment=worker_environment(settings),
+        logs=settings.data_dir.absolute() / "workers", grace_s=settings.worker_grace_s,
+    )  # fmt: skip
+    return LocalFleet(starting, RandomIds(), MachineClock(), on_ring)
+
+
+def worker_environment(settings: Settings) -> dict[str, str]:
+    """This process's environment with every setting in it: a worker must not find others in a file."""
+    values = {name: getattr(settings, name) for name in type(settings).model_fields}
+    return dict(os.environ) | {ENV_PREFIX + name.upper(): str(value) for name, value in values.items()}
+
+
+def most_workers(settings: Settings) -> int:
+    """Worker processes at most: on the CPU they share the processors, elsewhere one has the card."""
+    if settings.workers_most:
+        return settings.workers_most
+    return max(1, settings.workers_least, _processors() // _CORES_A_WORKER)
+
+
+def _worker_command(name: str, line: int) -> Sequence[str]:
+    return [sys.executable, "-m", "secondface", "worker", "--name", name, "--line", str(line)]
+
+
+def _duties(settings: Settings, name: str) -> Duties:
+    return Duties(
+        name=name, tiers=(settings.tier,), room=settings.worker_jobs or min(_MOST_JOBS, _JOBS_A_CORE * _processors()),
+        heartbeat_s=settings.heartbeat_ms / 1000, grace_s=settings.worker_grace_s,
+        terms=Terms(lease_ms=settings.lease_s * 1000, content_producer=settings.content_producer),
+    )  # fmt: skip
+
+
+def _warm_sessions(settings: Settings) -> SharedSessions:
+    sessions = OrtSessions(settings.device, settings.threads or None, options=device_options(settings))
+    sessions.warm_up(plan_for(None, "auto", None, 1).models)
+    on_cpu = sessions.device == "cpu"
+    return SharedSessions(
+        sessions, lanes=_processors() if on_cpu else 1, wait_s=0.0 if on_cpu else settings.batch_wait_ms / 1000,
+        most_rows=settings.batch_rows,
+    )  # fmt: skip
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

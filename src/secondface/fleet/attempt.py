@@ -1,0 +1,265 @@
+"""One attempt at a job, from the grant to its end: fetch, run, store, and what the control plane is told of it.
+
+Decides how an attempt ends: handed in, failed by somebody's fault, stopped as ordered, given back, or dropped without a
+word because its lease is lost. Must not know how jobs are claimed or stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mimetypes
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from secondface.domain.ports import Grant, Leases, ObjectStore, Orders, StopReason, Usage
+from secondface.errors import (
+    Cancelled,
+    DiskFull,
+    InternalFault,
+    LeaseLost,
+    ObjectMissing,
+    SecondfaceError,
+    StorageUnavailable,
+)
+from secondface.observe import log
+from secondface.pipeline.batching import Seat
+from secondface.pipeline.engine import Progress
+from secondface.pipeline.meter import PhaseClock
+from secondface.pipeline.passage import Conduct
+from secondface.pipeline.report import RunReport
+from secondface.pipeline.run import conduct_file
+from secondface.spec.work import StoredInput, WorkOrder
+
+_CHUNK_BYTES = 1 << 20
+_RETRY_S = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What holds for all attempts of a worker."""
+
+    lease_ms: int = 15_000
+    content_producer: str = ""
+
+
+class Attempt:
+    """A job in the hands of this worker. `run` is called once; the rest may be called from any thread meanwhile."""
+
+    def __init__(self, grant: Grant, leases: Leases, objects: ObjectStore, seat: Seat, terms: Terms) -> None:
+        self.grant = grant
+        self._leases, self._objects, self._terms = leases, objects, terms
+        self._phases = PhaseClock(first="boot")
+        self._stopping = threading.Event()
+        self._conduct = Conduct(seat, self._stopping, self._on_progress, active=seat.active)
+        self._progress = (0, 0)
+        self._faces = 0
+        self._lost = False
+        self._ordered: StopReason | None = None
+        self._held_until_s = time.monotonic() + terms.lease_ms / 1000
+        self._stored: list[str] = []
+
+    @property
+    def name(self) -> str:
+        return f"{self.grant.lease.job_id}-{self.grant.lease.attempt}"
+
+    # ---- from other threads ------------------------------------------------------------------------------------------
+
+    def beat(self) -> None:
+        """Tell how far the attempt is, and do what the answer says. A lease that is lost stops the device."""
+        asked_s = time.monotonic()
+        try:
+            orders: Orders = self._leases.beat(self.grant.lease, self.usage(), *self._progress)
+        except LeaseLost:
+            self._lose()
+        except SecondfaceError as error:
+            log("worker.beat_failed", "warning", job=self.grant.lease.job_id, error=error.code)
+            if time.monotonic() > self._held_until_s:
+                self._lose()  # somebody else may have the job by now
+        else:
+            self._held_until_s = asked_s + self._terms.lease_ms / 1000
+            if orders.stop is not None:
+                self._ordered = orders.stop
+                self._stopping.set()
+
+    def give_back(self) -> None:
+        """Stop, because the machine is taken away; the job goes on elsewhere."""
+        self._stopping.set()
+
+    def usage(self) -> Usage:
+        """What the attempt has consumed so far; final once it has ended."""
+        active_ms = self._conduct.active.busy_ms  # before the phases, or it could be ahead of them
+        spent = self._phases.spent()
+        return Usage(
+            boot_ms=spent["boot"], load_ms=spent["load"], fetch_ms=spent["fetch"], run_ms=spent["run"],
+            store_ms=spent["store"], device_active_ms=active_ms, frames=self._progress[0], faces=self._faces,
+            peak_resident_bytes=self._conduct.memory.bytes(),
+        )  # fmt: skip
+
+    def _on_progress(self, progress: Progress) -> None:
+        self._progress = progress.done, progress.total or 0
+
+    def _lose(self) -> None:
+        self._lost = True
+        self._stopping.set()
+
+    # ---- in its own thread -------------------------------------------------------------------------------------------
+
+    def run(self, folder: AbstractContextManager[Path]) -> None:
+        """Do the job and tell how it ended. Raises nothing: whatever goes wrong is the end of this attempt alone."""
+        try:
+            with folder as place:
+                result = self._work(place)
+        except BaseException as error:  # noqa: BLE001 - a job that breaks in a new way must not take others with it
+            self._phases.finish()
+            self._end_badly(error)
+        else:
+            self._phases.finish()
+            self._hand_in(result)
+
+    def _work(self, place: Path) -> str:
+        self._checkpoint()
+        self._phases.enter("fetch")
+        order = WorkOrder.read(self.grant.spec)
+        paths = self._fetch(order, place)
+        request = order.run_request(lambda each: paths[each.key], place / order.output_name)
+        report = conduct_file(
+            request, self._conduct, self._phases, content_producer=self._terms.content_producer,
+            produce_id=_produce_id(self.grant.lease.job_id), name_of=lambda path: path.name,
+        )  # fmt: skip
+        self._progress = report.frames, max(report.frames, self._progress[1])
+        self._faces = report.faces
+        return self._store(report)
+
+    def _fetch(self, order: WorkOrder, place: Path) -> dict[str, Path]:
+        """Every input, compared with what was accepted. Raises ObjectMissing."""
+        inputs = place / "in"
+        inputs.mkdir()
+        paths: dict[str, Path] = {}
+        for number, each in enumerate(order.inputs):
+            paths[each.key] = inputs / f"{number}-{each.name}"
+            self._fetch_one(each, paths[each.key])
+        return paths
+
+    def _fetch_one(self, given: StoredInput, path: Path) -> None:
+        digest = hashlib.sha256()
+        chunks = self._objects.read(given.key)
+        try:
+            with path.open("xb", buffering=0) as file:
+                for chunk in chunks:
+                    self._checkpoint()
+                    digest.update(chunk)
+                    file.write(chunk)
+        except OSError as error:
+            raise DiskFull(f"An input could not be written: {error.strerror}.") from error
+        if digest.hexdigest() != given.sha256:
+            raise ObjectMissing("The stored file is another one than was accepted.", key=given.key)
+
+    def _store(self, report: RunReport) -> str:
+        lease, output = self.grant.lease, report.output
+        prefix = f"jobs/{lease.job_id}/{lease.attempt}"
+        said = json.dumps(_report_facts(report), ensure_ascii=False, default=str).encode()
+        self._put(f"{prefix}/report.json", [said], "application/json")
+        kind = mimetypes.guess_type(output.name)[0] or "application/octet-stream"
+        return self._put(f"{prefix}/{output.name}", self._chunks(output), kind)
+
+    def _put(self, key: str, chunks: Iterable[bytes], content_type: str) -> str:
+        self._stored.append(key)
+        self._objects.put(key, chunks, content_type)
+        return key
+
+    def _chunks(self, path: Path) -> Generator[bytes]:
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK_BYTES):
+                self._checkpoint()
+                yield chunk
+
+    def _checkpoint(self) -> None:
+        if self._stopping.is_set():
+            raise Cancelled
+
+    # ---- how it ends -------------------------------------------------------------------------------------------------
+
+    def _hand_in(self, result: str) -> None:
+        try:
+            self._tell(lambda usage: self._leases.succeed(self.grant.lease, usage, result))
+        except LeaseLost:
+            self._drop()
+        except SecondfaceError as error:
+            # It may have been heard all the same, so what is stored stays; else the sweep of results removes it.
+            log("worker.end_not_told", "warning", job=self.grant.lease.job_id, error=error.code)
+
+    def _end_badly(self, error: BaseException) -> None:
+        if self._lost or isinstance(error, LeaseLost):
+            self._drop()
+            return
+        self._discard()
+        lease, known = self.grant.lease, error if isinstance(error, SecondfaceError) else None
+        if known is None:
+            log("worker.fault", "error", job=lease.job_id, error=f"{type(error).__name__}: {error}")
+            known = InternalFault(type(error).__name__)
+        code, fault, retryable = known.code, known.fault, known.retryable
+        try:
+            if self._ordered is not None:
+                self._tell(lambda usage: self._leases.stop(lease, usage))
+            elif isinstance(known, Cancelled):
+                self._tell(lambda usage: self._leases.preempt(lease, usage))
+            else:
+                log("worker.attempt_failed", job=lease.job_id, attempt=lease.attempt, error=code, detail=known.detail)
+                self._tell(lambda usage: self._leases.fail(lease, usage, error=code, fault=fault, retryable=retryable))
+        except SecondfaceError as lost:
+            log("worker.end_not_told", "warning", job=lease.job_id, error=lost.code)
+
+    def _tell(self, say: Callable[[Usage], None]) -> None:
+        """Say how it ended, again and again while the lease holds. Raises LeaseLost; StorageUnavailable after that.
+
+        A try that failed may have been heard all the same. Then the next one finds the lease gone, and that is well:
+        what it handed in stays.
+        """
+        usage, heard = self.usage(), False
+        while True:
+            try:
+                say(usage)
+            except StorageUnavailable:
+                heard = True
+                if time.monotonic() > self._held_until_s:
+                    raise
+                time.sleep(_RETRY_S)
+            except LeaseLost:
+                if not heard:
+                    raise
+                return
+            else:
+                return
+
+    def _drop(self) -> None:
+        """The job is somebody else's: what was stored here is of no use to anybody."""
+        log("worker.lease_lost", "warning", job=self.grant.lease.job_id, attempt=self.grant.lease.attempt)
+        self._discard()
+
+    def _discard(self) -> None:
+        for key in self._stored:
+            try:
+                self._objects.delete(key)
+            except SecondfaceError as error:
+                log("worker.not_discarded", "warning", key=key, error=error.code)
+
+
+def _produce_id(job_id: str) -> str:
+    """The id in the marks of the output: the same for every attempt at a job."""
+    return hashlib.sha256(job_id.encode()).hexdigest()[:32]
+
+
+def _report_facts(report: RunReport) -> dict[str, object]:
+    """What is kept of a run beside its result; usage and prices are elsewhere."""
+    return {
+        "kind": report.kind, "width": report.width, "height": report.height, "frames": report.frames,
+        "faces": report.faces, "faces_swapped": report.faces_swapped, "swapped_frames": report.swapped_frames,
+        "unswapped": [list(each) for each in report.unswapped], "notes": list(report.notes),
+        "streams": [asdict(each) for each in report.streams], "stages": [asdict(each) for each in report.stages],
+        "produce_id": report.produce_id, "label_waiver": report.label_waiver,
+    }  # fmt: skip

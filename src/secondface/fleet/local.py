@@ -1,0 +1,223 @@
+"""A fleet of processes on this machine: started, drained, and seen to die.
+
+Decides how a worker process is begun and ended, and touches only those that it started. How many there are is decided
+by whoever calls `start` and `stop`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal
+
+from secondface.domain.ports import Clock, Ids, Worker
+from secondface.errors import WorkerLost
+from secondface.fleet.line import Line
+from secondface.observe import log
+
+State = Literal["starting", "idle", "busy", "draining"]
+_STATES: tuple[State, ...] = ("starting", "idle", "busy", "draining")
+_NOTE_BYTES = 2000
+_KEPT_NOTES = 20
+_TICK_S = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Starting:
+    """How one worker process is begun."""
+
+    command: Callable[[str, int], Sequence[str]]
+    """Its command line, from its name and the descriptor of its line."""
+    environment: Mapping[str, str]
+    logs: Path
+    """Folder for what workers write to their error stream; kept where one crashed."""
+    grace_s: float = 20.0
+    """How long a drained worker may take to end what it has; after some seconds more it is killed."""
+
+
+@dataclass(slots=True)
+class _Child:
+    id: str
+    tier: str
+    process: subprocess.Popen[bytes]
+    line: Line
+    log: Path
+    state: State
+    since_ms: int
+    served: int = 0
+    kill_at_s: float | None = None
+    killed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CrashNote:
+    """What is known of a worker that ended by itself."""
+
+    worker: str
+    at_ms: int
+    status: int
+    """Its exit code, or minus the number of a signal."""
+    last_words: str
+
+
+class LocalFleet:
+    """Worker processes of this machine (`domain.ports.Fleet`)."""
+
+    def __init__(
+        self, starting: Starting, ids: Ids, clock: Clock, on_ring: Callable[[str], None] = lambda _name: None
+    ) -> None:
+        self._starting, self._ids, self._clock, self._on_ring = starting, ids, clock, on_ring
+        self._guard = threading.RLock()
+        self._children: dict[str, _Child] = {}
+        self._crashed: list[str] = []
+        self._closed = False
+        self.notes: deque[CrashNote] = deque(maxlen=_KEPT_NOTES)
+        """The latest crashes."""
+
+    def workers(self, tier: str) -> Sequence[Worker]:
+        """As Fleet.workers."""
+        with self._guard:
+            self._reap()
+            return [
+                Worker(id=each.id, state=each.state, since_ms=each.since_ms, served=each.served)
+                for each in self._children.values()
+                if each.tier == tier
+            ]
+
+    def start(self, tier: str, market: Literal["on_demand", "spot"], count: int) -> None:  # noqa: ARG002
+        """As Fleet.start; this machine is on no market. Raises WorkerLost where no process can be started."""
+        for _ in range(count):
+            with self._guard:
+                if self._closed:
+                    return
+                child = self._spawn(tier)
+                self._children[child.id] = child
+            threading.Thread(target=self._listen, args=(child,), name=child.id, daemon=True).start()
+
+    def stop(self, worker_ids: Sequence[str]) -> None:
+        """As Fleet.stop."""
+        with self._guard:
+            for child in (self._children[each] for each in worker_ids if each in self._children):
+                self._drain(child)
+
+    def crashed(self) -> Sequence[str]:
+        """As Fleet.crashed."""
+        with self._guard:
+            self._reap()
+            crashed, self._crashed = self._crashed, []
+            return crashed
+
+    def announce(self, name: str) -> None:
+        """Ring a bell in every worker that listens to it: a tier's, or one worker's own."""
+        with self._guard:
+            for child in self._children.values():
+                if name in (child.tier, f"worker:{child.id}"):
+                    child.line.say("ring", name)
+
+    def close(self) -> None:
+        """As Fleet.close: drained first, killed after the grace time."""
+        with self._guard:
+            self._closed = True
+            for child in self._children.values():
+                self._drain(child)
+        while self._alive():
+            time.sleep(_TICK_S)
+
+    # ---- one child ---------------------------------------------------------------------------------------------------
+
+    def _spawn(self, tier: str) -> _Child:
+        name = self._ids.new("worker")
+        ours, theirs = socket.socketpair()
+        path = self._starting.logs / f"{name}.log"
+        with contextlib.ExitStack() as closing:
+            closing.callback(theirs.close)
+            try:
+                self._starting.logs.mkdir(parents=True, exist_ok=True)
+                errors: IO[bytes] = closing.enter_context(path.open("wb"))
+                process = subprocess.Popen(
+                    self._starting.command(name, theirs.fileno()), env=dict(self._starting.environment),
+                    pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=errors, stderr=errors,
+                    # Ctrl-C in the server's terminal is the server's to hear; it drains its workers.
+                    start_new_session=True,
+                )  # fmt: skip
+            except OSError as error:
+                ours.close()
+                raise WorkerLost(f"A worker process does not start: {error.strerror}.") from error
+        log("fleet.started", worker=name, tier=tier)
+        return _Child(name, tier, process, Line(ours), path, "starting", self._clock.now_ms())
+
+    def _listen(self, child: _Child) -> None:
+        child.line.listen(lambda words: self._heard(child, words))
+
+    def _heard(self, child: _Child, words: list[str]) -> None:
+        match words:
+            case ["state", state, served] if state in _STATES and served.isdecimal():
+                with self._guard:
+                    # A worker that was told to drain may still say that it is busy.
+                    now = "draining" if child.state == "draining" else state
+                    if child.state != now:
+                        child.state, child.since_ms = now, self._clock.now_ms()
+                    child.served = max(child.served, int(served))
+                self._on_ring(child.tier)
+            case ["ring", name]:
+                self._on_ring(name)
+                self.announce(name)
+            case _:
+                pass
+
+    def _drain(self, child: _Child) -> None:
+        if child.kill_at_s is not None:
+            return
+        child.state, child.since_ms = "draining", self._clock.now_ms()
+        child.kill_at_s = time.monotonic() + self._starting.grace_s + 10
+        if not child.line.say("drain"):
+            self._send(child, signal.SIGTERM)
+
+    def _alive(self) -> bool:
+        with self._guard:
+            self._reap()
+            return bool(self._children)
+
+    def _reap(self) -> None:
+        """Take note of children that ended, and kill those that were to end long ago."""
+        for child in list(self._children.values()):
+            status = child.process.poll()
+            if status is None:
+                if child.kill_at_s is not None and time.monotonic() > child.kill_at_s and not child.killed:
+                    child.killed = True
+                    self._send(child, signal.SIGKILL)
+                continue
+            del self._children[child.id]
+            child.line.hang_up()
+            if status == 0 or child.killed:
+                child.log.unlink(missing_ok=True)
+            else:
+                self._note_crash(child, status)
+
+    def _note_crash(self, child: _Child, status: int) -> None:
+        self._crashed.append(child.id)
+        note = CrashNote(child.id, self._clock.now_ms(), status, _last_words(child.log))
+        self.notes.append(note)
+        log("fleet.crashed", "warning", worker=child.id, status=status, last_words=note.last_words)
+
+    def _send(self, child: _Child, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            child.process.send_signal(number)
+
+
+def _last_words(path: Path) -> str:
+    """The end of what a worker wrote to its error stream."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _NOTE_BYTES))
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""

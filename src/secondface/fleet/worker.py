@@ -1,0 +1,155 @@
+"""The pull loop of one worker: resident and warm, it takes jobs while it has room and runs them side by side.
+
+Decides when to ask for work, when to say that attempts are alive, and how a drain goes. It sees the control plane
+through `Leases` and files through `ObjectStore`; must not know a database, nor who started it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from secondface.domain.ports import Doorbell, Grant, Leases, ObjectStore, Offer
+from secondface.errors import SecondfaceError
+from secondface.fleet.attempt import Attempt, Terms
+from secondface.fleet.workroom import Workroom
+from secondface.observe import log
+from secondface.pipeline.batching import SharedSessions
+
+Condition: TypeAlias = Literal["idle", "busy", "draining"]
+_LAST_WORDS_S = 5.0
+"""How long a drained worker waits for attempts to tell that they stopped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duties:
+    """What one worker does, and how often."""
+
+    name: str
+    tiers: tuple[str, ...]
+    room: int = 4
+    """Jobs that it runs at once."""
+    heartbeat_s: float = 1.0
+    poll_s: float = 1.0
+    """How long it waits for a bell before it asks for work all the same."""
+    grace_s: float = 20.0
+    """How long a drained worker may go on with what it has before it gives it back."""
+    terms: Terms = field(default_factory=Terms)
+
+
+def _nobody(_condition: Condition, _served: int) -> None:
+    pass
+
+
+class Worker:
+    """One process's share of the work. `run` returns when the worker was drained."""
+
+    def __init__(
+        self, duties: Duties, leases: Leases, objects: ObjectStore, sessions: SharedSessions, bell: Doorbell,
+        *, workroom: Workroom, tell: Callable[[Condition, int], None] = _nobody,
+    ) -> None:  # fmt: skip
+        self._duties, self._leases, self._objects, self._sessions = duties, leases, objects, sessions
+        self._bell, self._workroom, self._tell = bell, workroom, tell
+        self._draining = threading.Event()
+        self._over = threading.Event()
+        self._guard = threading.Lock()
+        self._attempts: dict[Attempt, threading.Thread] = {}
+        self._served = 0
+
+    def drain(self) -> None:
+        """Take nothing more, end what there is within the grace time, give the rest back. Safe in a signal handler."""
+        self._draining.set()
+        self._bell.ring(self._duties.tiers[0])
+
+    def run(self) -> None:
+        """Work until drained."""
+        heart = threading.Thread(target=self._beat_all, name="heart", daemon=True)
+        with self._workroom:
+            heart.start()
+            self._tell("idle", 0)
+            while not self._draining.is_set():
+                grant = self._claim() if self._has_room() else None
+                if grant is not None:
+                    self._begin(grant)
+                else:
+                    self._bell.wait(self._duties.tiers, self._duties.poll_s)
+            self._tell("draining", self._served)
+            self._finish()
+        self._over.set()
+        self._bell.ring(self._own_bell)
+        heart.join()
+
+    # ---- taking work -------------------------------------------------------------------------------------------------
+
+    def _has_room(self) -> bool:
+        with self._guard:
+            return len(self._attempts) < self._duties.room and not any(each.grant.alone for each in self._attempts)
+
+    def _claim(self) -> Grant | None:
+        while self._bell.wait(self._duties.tiers, 0):
+            pass  # all bells so far are answered by the question that follows
+        with self._guard:
+            alone = not self._attempts
+        offer = Offer(
+            worker=self._duties.name, tiers=self._duties.tiers, lease_ms=self._duties.terms.lease_ms, alone=alone
+        )
+        try:
+            return self._leases.claim(offer)
+        except SecondfaceError as error:
+            log("worker.claim_failed", "warning", error=error.code, detail=error.detail)
+            return None
+
+    def _begin(self, grant: Grant) -> None:
+        attempt = Attempt(grant, self._leases, self._objects, self._sessions.seat(), self._duties.terms)
+        thread = threading.Thread(target=self._run_one, args=(attempt,), name=attempt.name, daemon=True)
+        with self._guard:
+            self._attempts[attempt] = thread
+        self._tell("busy", self._served)
+        thread.start()
+
+    def _run_one(self, attempt: Attempt) -> None:
+        try:
+            attempt.beat()
+            attempt.run(self._workroom.attempt(attempt.name))
+        finally:
+            with self._guard:
+                del self._attempts[attempt]
+                self._served += 1
+                condition: Condition = "draining" if self._draining.is_set() else "busy" if self._attempts else "idle"
+                self._tell(condition, self._served)
+            self._bell.ring(self._duties.tiers[0])
+
+    # ---- saying that it lives ----------------------------------------------------------------------------------------
+
+    @property
+    def _own_bell(self) -> str:
+        """Rung for this worker alone: somebody wants one of its attempts to hear its orders now."""
+        return f"worker:{self._duties.name}"
+
+    def _beat_all(self) -> None:
+        while not self._over.is_set():
+            self._bell.wait([self._own_bell], self._duties.heartbeat_s)
+            for attempt in self._running():
+                attempt.beat()
+
+    def _running(self) -> list[Attempt]:
+        with self._guard:
+            return list(self._attempts)
+
+    # ---- the end -----------------------------------------------------------------------------------------------------
+
+    def _finish(self) -> None:
+        self._join(self._duties.grace_s)
+        for attempt in self._running():
+            attempt.give_back()
+        self._join(_LAST_WORDS_S)
+
+    def _join(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        with self._guard:
+            threads = list(self._attempts.values())
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))
