@@ -12,7 +12,7 @@ from secondface.control.settlement import Settlement
 from secondface.domain import jobs
 from secondface.domain.billing import bill
 from secondface.domain.jobs import Change, Job, JobState
-from secondface.domain.ports import Doorbell, Recorded, Transactions
+from secondface.domain.ports import Doorbell, Recorded, Transactions, worker_bell
 from secondface.domain.pricing import Receipt
 from secondface.errors import JobMissing, ScopeMissing
 
@@ -52,7 +52,10 @@ class JobRequests:
     def cancel(self, caller: Caller, job_id: str) -> Job:
         """End what waits, ask what runs to stop; a job that ended stays as it is."""
         caller.require("jobs:write")
-        return self._change(caller, job_id, lambda job, at_ms: jobs.cancel(job, at_ms, f"key:{caller.key_id}"))
+        job = self._change(caller, job_id, lambda job, at_ms: jobs.cancel(job, at_ms, f"key:{caller.key_id}"))
+        if job.current is not None:
+            self._doorbell.ring(worker_bell(job.current.worker))  # so that it need not wait for its next heartbeat
+        return job
 
     def approve(self, caller: Caller, job_id: str) -> Job:
         """Let a waiting job run. Raises JobSettled; ScopeMissing also for the key that submitted it."""

@@ -410,6 +410,11 @@ class Leases(Protocol):
         ...
 
 
+def worker_bell(worker: str) -> str:
+    """The bell of one worker, rung beside those of tiers when one of its attempts should hear its orders now."""
+    return f"worker:{worker}"
+
+
 class Doorbell(Protocol):
     """A hint that there may be work. One that is lost costs a second, one that is doubled costs nothing."""
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
-from secondface.domain.ports import Clock, Ids, Worker
+from secondface.domain.ports import Clock, Ids, Worker, worker_bell
 from secondface.errors import WorkerLost
 from secondface.fleet.line import Line
 from secondface.observe import log
@@ -119,7 +119,7 @@ class LocalFleet:
         """Ring a bell in every worker that listens to it: a tier's, or one worker's own."""
         with self._guard:
             for child in self._children.values():
-                if name in (child.tier, f"worker:{child.id}"):
+                if name in (child.tier, worker_bell(child.id)):
                     child.line.say("ring", name)
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from secondface.domain.ports import Doorbell, Grant, Leases, ObjectStore, Offer
+from secondface.domain.ports import Doorbell, Grant, Leases, ObjectStore, Offer, worker_bell
 from secondface.errors import SecondfaceError
 from secondface.fleet.attempt import Attempt, Terms
 from secondface.fleet.workroom import Workroom
@@ -79,7 +79,7 @@ class Worker:
             self._tell("draining", self._served)
             self._finish()
         self._over.set()
-        self._bell.ring(self._own_bell)
+        self._bell.ring(worker_bell(self._duties.name))
         heart.join()
 
     # ---- taking work -------------------------------------------------------------------------------------------------
@@ -124,14 +124,9 @@ class Worker:
 
     # ---- saying that it lives ----------------------------------------------------------------------------------------
 
-    @property
-    def _own_bell(self) -> str:
-        """Rung for this worker alone: somebody wants one of its attempts to hear its orders now."""
-        return f"worker:{self._duties.name}"
-
     def _beat_all(self) -> None:
         while not self._over.is_set():
-            self._bell.wait([self._own_bell], self._duties.heartbeat_s)
+            self._bell.wait([worker_bell(self._duties.name)], self._duties.heartbeat_s)
             for attempt in self._running():
                 attempt.beat()
 

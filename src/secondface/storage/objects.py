@@ -77,6 +77,11 @@ class FolderStore:
             raise ObjectMissing("The stored file is not whole.", key=key)
         return stored
 
+    def path(self, key: str) -> Path:
+        """Where a whole file lies, for readers on this machine. Raises ObjectMissing."""
+        self.head(key)
+        return self._files / key
+
     def delete(self, key: str) -> None:
         path, facts = self._files / checked_key(key), self._facts / f"{key}{_SEAL}"
         with _failures(key):

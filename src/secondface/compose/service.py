@@ -1,0 +1,139 @@
+"""From settings to a whole service on this machine, for the gateway to serve."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from secondface.compose import marks_of
+from secondface.compose.rounds import Rounds, RoundThreads
+from secondface.compose.stores import Stores, open_stores
+from secondface.compose.work import lease_desk, local_fleet, most_workers
+from secondface.control.accounts import Accounts
+from secondface.control.admission import Admission
+from secondface.control.approvals import JobRequests
+from secondface.control.auth import Keyring, Rates
+from secondface.control.autoscaler import Autoscaler
+from secondface.control.housekeeping import Housekeeping
+from secondface.control.leftovers import Leftovers
+from secondface.control.settlement import Settlement
+from secondface.control.speeds import Speeds
+from secondface.control.subscriptions import Subscriptions
+from secondface.domain.scaling import Floor, Policy
+from secondface.fleet.line import RelayedBell
+from secondface.gateway.service import Service
+from secondface.media.limits import Limits
+from secondface.media.probe import probe
+from secondface.models.store import describe
+from secondface.observe import Meter
+from secondface.settings import Settings
+from secondface.spec.views import MarksView, ModelView
+from secondface.spec.work import InputFacts
+from secondface.storage.doorbell import LocalDoorbell
+from secondface.storage.machine import RandomIds
+
+_DAY_MINUTES = 24 * 60
+_COLD_START_MS = 5_000
+_TARGET_WAIT_MS = 10_000
+_LEAST_FREE_BYTES = 256 << 20
+
+
+def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files") -> Service:
+    """A service whose stores are open and whose rounds wait for `start`. Signed links begin with `base_url`.
+
+    Raises StorageUnavailable, InvalidSetting.
+    """
+    stores, ids = open_stores(settings, base_url, migrate=True), RandomIds()
+    transactions, settlement = stores.transactions, Settlement(ids)
+    inner = LocalDoorbell()
+    fleet = local_fleet(settings, inner.ring)
+    bell = RelayedBell(inner, fleet.announce)
+    autoscaler = Autoscaler(transactions, fleet, (scaling_policy(settings),))
+    rounds = Rounds(
+        tier=settings.tier, fleet=fleet, desk=lease_desk(settings, stores, bell), autoscaler=autoscaler,
+        housekeeping=Housekeeping(transactions), leftovers=Leftovers(transactions, stores.objects),
+        tidy_parts=stores.objects.tidy, clock=stores.clock,
+    )  # fmt: skip
+    threads = RoundThreads(rounds, inner)
+    keyring = Keyring(transactions, ids)
+
+    def stop() -> None:
+        threads.stop()
+        bell.close()
+        stores.close()
+
+    return Service(
+        transactions=transactions, objects=stores.objects, clock=stores.clock, ids=ids, keyring=keyring,
+        admission=Admission(transactions, settlement, bell, ids),
+        requests=JobRequests(transactions, settlement, bell), rates=Rates(stores.clock),
+        accounts=Accounts(transactions, keyring, ids), subscriptions=Subscriptions(transactions, ids),
+        speeds=Speeds(), tiers=(settings.tier,), check_link=stores.links.check, inspect=_inspector(settings, stores),
+        read_marks=_marks_reader(settings, stores), models=_models, fleet=fleet,
+        decisions=lambda: autoscaler.decisions, meter=Meter(), start=threads.start, stop=stop,
+        ready=lambda: _lacks(settings, autoscaler),
+    )  # fmt: skip
+
+
+def scaling_policy(settings: Settings) -> Policy:
+    """How many workers this machine has."""
+    least = settings.workers_least
+    return Policy(
+        tier=settings.tier, max_workers=most_workers(settings), markets=("on_demand",),
+        floors=(Floor(from_minute=0, until_minute=_DAY_MINUTES, workers=least),) if least else (),
+        idle_ms=settings.worker_idle_s * 1000, crash_step_ms=settings.worker_backoff_s * 1000,
+        cold_start_ms=_COLD_START_MS, target_wait_ms=_TARGET_WAIT_MS,
+    )  # fmt: skip
+
+
+def _inspector(settings: Settings, stores: Stores) -> Callable[[str], InputFacts]:
+    limits = _limits(settings)
+
+    def inspect(key: str) -> InputFacts:
+        info = probe(stores.objects.path(key), limits)
+        return InputFacts(
+            kind=info.kind, format_name=info.format_name, width=info.width, height=info.height,
+            frames=info.frame_count, duration_ms=None if info.duration is None else int(info.duration * 1000),
+        )  # fmt: skip
+
+    return inspect
+
+
+def _marks_reader(settings: Settings, stores: Stores) -> Callable[[str], MarksView]:
+    limits = _limits(settings)
+
+    def read(key: str) -> MarksView:
+        path = stores.objects.path(key)
+        probe(path, limits)  # a stranger's file: nothing else reads it before the cage did
+        marks = marks_of(path)
+        return MarksView(
+            ai_made=marks.says_ai_made, producer=marks.label.content_producer if marks.label else None,
+            produce_id=marks.label.produce_id if marks.label else None,
+            digital_source_type=marks.digital_source_type, problems=marks.problems,
+        )  # fmt: skip
+
+    return read
+
+
+def _limits(settings: Settings) -> Limits:
+    most = settings.max_pixels
+    return Limits(still_pixels=most, video_pixels=most) if most else Limits()
+
+
+def _models() -> Sequence[ModelView]:
+    return [
+        ModelView(
+            name=each.manifest.name, version=each.manifest.version, licence=each.manifest.licence, state=each.state
+        )
+        for each in describe()
+    ]
+
+
+def _lacks(settings: Settings, autoscaler: Autoscaler) -> Sequence[str]:
+    lacks: list[str] = []
+    decision = autoscaler.decisions.get(settings.tier)
+    if decision is not None and decision.why == "workers_crashing":
+        lacks.append("workers_crashing")
+    if shutil.disk_usage(Path(settings.data_dir)).free < _LEAST_FREE_BYTES:
+        lacks.append("disk_full")
+    return lacks

@@ -1,0 +1,54 @@
+"""Results that belong to nobody: those of attempts that did not end the job, left by workers that died.
+
+Decides which stored files of a job are kept. Must not know how they are stored.
+"""
+
+from __future__ import annotations
+
+import re
+
+from secondface.domain.jobs import Job
+from secondface.domain.ports import ObjectStore, Transactions
+from secondface.errors import JobMissing
+
+_RESULT = re.compile(r"jobs/([^/]+)/([0-9]+)/.+")
+
+
+class Leftovers:
+    """The sweep of results. A job that was found clean after its end is not looked at again by this process."""
+
+    def __init__(self, transactions: Transactions, objects: ObjectStore) -> None:
+        self._transactions, self._objects = transactions, objects
+        self._clean: set[str] = set()
+
+    def step(self) -> int:
+        """Remove what is left over; returns how many files."""
+        found: dict[str, list[tuple[int, str]]] = {}
+        for key in self._objects.keys("jobs/"):
+            if (parts := _RESULT.fullmatch(key)) and parts[1] not in self._clean:
+                found.setdefault(parts[1], []).append((int(parts[2]), key))
+        return sum(self._tidy(job_id, keys) for job_id, keys in found.items())
+
+    def _tidy(self, job_id: str, keys: list[tuple[int, str]]) -> int:
+        try:
+            with self._transactions.view() as work:
+                job = work.jobs.get(job_id)
+        except JobMissing:
+            return 0  # jobs are never removed: this is no folder of ours
+        wanted = _wanted(job)
+        left = [key for number, key in keys if number not in wanted]
+        for key in left:
+            self._objects.delete(key)
+        if job.ended:
+            self._clean.add(job_id)
+        return len(left)
+
+
+def _wanted(job: Job) -> set[int]:
+    """Attempts whose files are kept: the one that gave the result, or while there is none the one that runs and those
+    of finished segments."""
+    if job.ended:
+        parts = _RESULT.fullmatch(job.result or "")
+        return {int(parts[2])} if parts is not None and parts[1] == job.id else set()
+    segments = {segment.attempt for segment in job.segments if segment.attempt is not None}
+    return segments | ({job.current.number} if job.current is not None else set())
