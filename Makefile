@@ -16,11 +16,12 @@ SHARED ?= ../shared
 
 CHECKED := src tests tools bench
 
-.PHONY: help demo test check unit bench quality docs locks
+.PHONY: help demo serve test check unit bench quality docs locks
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo      swap the faces of the bundled sample and print its receipt"
+	@echo "make serve     serve jobs over HTTP on this machine; the first start prints a key"
 	@echo "make test      all checks and all tests"
 	@echo "make check     formatting, lint, types and import contracts"
 	@echo "make bench     speed and memory against a plain decode and encode"
@@ -30,6 +31,9 @@ help:
 
 demo: $(RUNTIME)
 	@$(PY) -m secondface demo
+
+serve: $(RUNTIME)
+	@$(PY) -m secondface serve
 
 test: check unit
 

@@ -110,6 +110,27 @@ class Settings(BaseSettings):
         description="Database of the service: sqlite:///FILE or postgresql://USER@HOST/NAME; empty is a file in "
         "data_dir.",
     )
+    listen_host: str = Field(
+        default="127.0.0.1", description="Address that the service listens on; 0.0.0.0 is every network."
+    )
+    listen_port: int = Field(default=8080, ge=0, le=65535, description="Port that the service listens on.")
+    public_url: str = Field(
+        default="",
+        pattern=r"^(https?://[^\s?#]+)?$",
+        description="Address under which callers reach the service; signed links begin with it. Empty: host and port.",
+    )
+    trusted_proxies: str = Field(
+        default="127.0.0.1", description="Proxies whose word about a caller's address is believed, with commas between."
+    )
+    web_origins: str = Field(
+        default="", description="Origins of web pages that may call the service, with commas between; empty: none."
+    )
+    private_networks: str = Field(
+        default="",
+        description="Private networks that webhooks and addresses of inputs may lead to, with commas between: "
+        "10.1.0.0/16.",
+    )
+    upload_most_mb: int = Field(default=2048, ge=1, description="Largest file that can be sent to the service, in MiB.")
     workers_least: int = Field(
         default=0, ge=0, le=1024, description="Worker processes that are always there; 0 lets the last one go."
     )

@@ -22,7 +22,7 @@ from secondface.errors import Cancelled, InternalFault, InvalidSetting, Secondfa
 
 def build() -> click.Group:
     """All commands, with help in the language that was chosen."""
-    from secondface.cli import config, demo, doctor, models, quote, run, steps, verify, worker
+    from secondface.cli import config, demo, doctor, models, quote, run, serve, steps, verify, worker
 
     return Commands(
         "secondface",
@@ -33,7 +33,7 @@ def build() -> click.Group:
         ],
         commands=[
             run.command(), quote.command(), demo.command(), steps.command(), models.group(), doctor.command(),
-            config.group(), verify.command(), worker.command(),
+            config.group(), verify.command(), serve.command(), worker.command(),
         ],
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
         no_args_is_help=True,

@@ -36,6 +36,8 @@ class Rate:
     wall_us: int = 0
     other_ms: int = 0
     margin_percent: int = 25
+    measured: bool = True
+    """Whether jobs of the kind were measured on the tier; else it is a guess."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

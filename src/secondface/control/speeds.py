@@ -51,7 +51,9 @@ class Speeds:
         with self._lock:
             known = self._measured.get((tier, key))
         if known is None:
-            return Rate(active_us=guess_us, wall_us=guess_us, other_ms=1_000, margin_percent=_GUESS_MARGIN)
+            return Rate(
+                active_us=guess_us, wall_us=guess_us, other_ms=1_000, margin_percent=_GUESS_MARGIN, measured=False
+            )
         return Rate(
             active_us=known.active_us, wall_us=known.wall_us, other_ms=known.other_ms, margin_percent=_MEASURED_MARGIN
         )

@@ -46,6 +46,17 @@ class Problem(_View):
     request_id: str
 
 
+class ErrorView(_View):
+    """What an error code means."""
+
+    code: str
+    title: str
+    remedy: str
+    status: int
+    fault: Literal["caller", "provider"]
+    retryable: bool
+
+
 class PriceView(_View):
     """One row of the price book."""
 
@@ -142,6 +153,54 @@ class EventView(_View):
     kind: str
     at_ms: int
     facts: dict[str, FactValue]
+
+
+class EventSubject(_View):
+    """The job of a webhook's event, as it was then, and what happened to it."""
+
+    id: str
+    state: JobStateName
+    cause: str | None = None
+    error: str | None = None
+    done_frames: int = 0
+    total_frames: int = 0
+    facts: dict[str, FactValue] = {}
+
+
+class WebhookEvent(_View):
+    """The body of a webhook's delivery."""
+
+    model_config = _shown(
+        type="job.succeeded", timestamp_ms=1_790_000_000_000,
+        data={"id": "job_01k9a5", "state": "succeeded", "done_frames": 100, "total_frames": 100},
+    )  # fmt: skip
+
+    type: str
+    timestamp_ms: int
+    data: EventSubject
+
+
+class LedgerEntryView(_View):
+    """One transaction of an account. Postings sum to zero; amounts that come into a part are positive."""
+
+    model_config = _shown(
+        number=12, kind="capture", subject="job_01k9a5", at_ms=1_790_000_000_000, currency="CNY",
+        postings={"held": -30_000, "revenue": 30_000},
+    )  # fmt: skip
+
+    number: int
+    kind: Literal["deposit", "hold", "capture", "release", "refund", "device_cost"]
+    subject: str = Field(description="The job, or the reference of a payment.")
+    at_ms: int
+    currency: str
+    postings: dict[str, int] = Field(description="Micro-units by the part of the account: wallet, held, revenue …")
+
+
+class LedgerPage(_View):
+    """Entries of an account, newest first."""
+
+    data: tuple[LedgerEntryView, ...]
+    next: int | None = Field(description="Pass it as `before` for the page after this one.")
 
 
 class ReceiptLineView(_View):

@@ -1,0 +1,98 @@
+"""`secondface serve`: the whole service on this machine, with its workers, in one command."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from secondface.cli.commands import Command, Session, json_option, session
+from secondface.cli.language import gettext as _
+from secondface.errors import InvalidSetting
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from secondface.settings import Settings
+
+_STOP_S = 10
+"""How long open requests may go on after the first signal; a second one ends them."""
+_IDLE_S = 15
+_BACKLOG = 512
+
+
+def command() -> click.Command:
+    return Command(
+        "serve",
+        params=[
+            click.Option(["--host"], metavar=_("ADDRESS"), help=_("Address to listen on; this machine only if empty.")),
+            click.Option(["--port"], type=click.IntRange(0, 65535), metavar=_("PORT"), help=_("0 takes a free one.")),
+            json_option(),
+        ],
+        callback=click.pass_context(_serve),
+        short_help=_("Serve jobs over HTTP, with workers on this machine."),
+        help=_(
+            "Serve jobs over HTTP, with workers on this machine. The first start makes an account with a budget and "
+            "an operator's key, which is printed once. /openapi.json describes every address.\n\n"
+            "\b\n"
+            "Example:\n"
+            "  secondface serve\n"
+            "  curl -H 'Authorization: Bearer KEY' -F source=@me.jpg -F target=@photo.jpg \\\n"
+            "       -o out.png http://127.0.0.1:8080/v1/swap"
+        ),
+    )
+
+
+def _serve(context: click.Context, host: str | None, port: int | None, json: bool) -> None:
+    from secondface.compose.gateway import address_of, http_service
+
+    own = session(context)
+    own.screen.mode = "json" if json else "people"
+    asked = {"listen_host": host, "listen_port": port}
+    settings = own.settings.model_copy(update={name: value for name, value in asked.items() if value is not None})
+    with _listening(settings) as bound:
+        settings = settings.model_copy(update={"listen_port": bound.getsockname()[1]})
+        service, app = http_service(settings)
+        _greet(own, address_of(settings), service.accounts.first_start())
+        _run(app, settings, bound)
+
+
+def _listening(settings: Settings) -> socket.socket:
+    """The socket, before anything else is opened: a port that is taken is said at once. Raises InvalidSetting."""
+    host, port = settings.listen_host, settings.listen_port
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise InvalidSetting(f"Cannot listen on {host}, port {port}: {error.strerror}.") from error
+
+
+def _greet(own: Session, address: str, key: str | None) -> None:
+    if own.screen.mode == "json":
+        own.screen.json_line({"url": address, "key": key})
+        return
+    own.screen.heading(_("secondface serves on {address}").format(address=address))
+    if key is not None:
+        own.screen.line("  " + _("operator's key, shown this once: {key}").format(key=key), "bold")
+    own.screen.line("  " + _("Ctrl-C ends it."), "dim")
+
+
+def _run(app: FastAPI, settings: Settings, bound: socket.socket) -> None:
+    import uvicorn
+
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, lifespan="on", timeout_keep_alive=_IDLE_S,
+        timeout_graceful_shutdown=_STOP_S, forwarded_allow_ips=settings.trusted_proxies, ws="none",
+    )  # fmt: skip
+
+    def ended(_number: int, _frame: Any) -> None:
+        """The server hands a signal on when it has stopped; by then there is nothing left to do."""
+
+    before = {number: signal.signal(number, ended) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        uvicorn.Server(config).run(sockets=[bound])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,51 @@
+"""Who calls, and how often: a key from the Authorization header, and token buckets for keys and addresses."""
+
+from __future__ import annotations
+
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+
+from secondface.control.auth import Caller
+from secondface.errors import KeyUnknown
+from secondface.gateway.options import GatewayOptions
+from secondface.gateway.service import Service
+
+bearer = HTTPBearer(auto_error=False, description="A key of the service: `Authorization: Bearer sf_…`.")
+
+
+def service_of(request: Request) -> Service:
+    """The service that the application was made over."""
+    return cast("Service", request.app.state.service)
+
+
+def options_of(request: Request) -> GatewayOptions:
+    """How the operator wants the HTTP side."""
+    return cast("GatewayOptions", request.app.state.options)
+
+
+def caller_of(request: Request, _documented: Annotated[object, Depends(bearer)]) -> Caller:
+    """The caller. Raises KeyUnknown, AccessProblem or RateLimited."""
+    service, options, address = service_of(request), options_of(request), address_of(request)
+    service.rates.take(f"address:{address}", options.address_per_minute)
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    try:
+        if scheme.lower() != "bearer":
+            raise KeyUnknown
+        caller = service.keyring.caller(text.strip())
+    except KeyUnknown:
+        service.rates.take(f"refused:{address}", options.refused_per_minute)
+        raise
+    service.rates.take(f"key:{caller.key_id}", caller.account.plan.requests_per_minute)
+    return caller
+
+
+def address_of(request: Request) -> str:
+    """The address of the peer; a proxy's header is believed only where the server was told to (uvicorn does it)."""
+    return request.client.host if request.client else "unknown"
+
+
+WithService = Annotated[Service, Depends(service_of)]
+WithCaller = Annotated[Caller, Depends(caller_of)]
+WithOptions = Annotated[GatewayOptions, Depends(options_of)]

@@ -1,0 +1,92 @@
+"""What the routes of jobs share: the parts that the application was put together from, and how a job is taken in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, cast
+
+import anyio
+from anyio import to_thread
+from fastapi import Depends, Request
+
+from secondface.control.admission import Accepted
+from secondface.control.auth import Caller
+from secondface.domain.jobs import Job
+from secondface.errors import InvalidOption
+from secondface.gateway.addresses import AddressGuard, Resolve
+from secondface.gateway.forms import Filled, read_job
+from secondface.gateway.inputs import Inputs
+from secondface.gateway.intake import Intake
+from secondface.gateway.options import GatewayOptions
+from secondface.gateway.orders import Orders
+from secondface.gateway.outgoing import Outgoing
+from secondface.gateway.service import Service
+
+_LONGEST_KEY = 200
+_FIRST_LOOK_S = 0.01
+_LAST_LOOK_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The parts of one application."""
+
+    service: Service
+    options: GatewayOptions
+    guard: AddressGuard
+    outgoing: Outgoing
+    intake: Intake
+    inputs: Inputs
+    orders: Orders
+
+    @classmethod
+    def over(cls, service: Service, options: GatewayOptions, resolve: Resolve | None = None) -> Desk:
+        """Put the parts together. `resolve` replaces this machine's way to look up names."""
+        guard = AddressGuard(resolve, options.private_networks)
+        outgoing, intake = Outgoing(guard), Intake(service.objects, options.uploads_at_once)
+        inputs = Inputs(service, options, intake, outgoing)
+        return cls(service, options, guard, outgoing, intake, inputs, Orders(service))
+
+    async def read(self, request: Request, caller: Caller) -> Filled:
+        """A job's request with its inputs; who may not submit is told before anything is stored."""
+        caller.require("jobs:write")
+        return await read_job(request, caller, self.inputs)
+
+    async def submit(self, request: Request, caller: Caller, filled: Filled) -> Accepted:
+        """Take the job in, or find the one that the same request made before."""
+        key = request.headers.get("idempotency-key")
+        if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isascii() and key.isprintable()):
+            raise InvalidOption(f"An Idempotency-Key has 1 to {_LONGEST_KEY} printable signs.")
+
+        def accept() -> Accepted:
+            submission = self.orders.submission(caller, filled.options, filled.material, key)
+            self.orders.require_served(submission.tier)
+            return self.service.admission.submit(caller, submission)
+
+        return await to_thread.run_sync(accept)
+
+    async def wait(self, caller: Caller, job: Job, seconds: float) -> Job:
+        """The job when it has ended, or as it is after that time."""
+        until, pause_s = anyio.current_time() + seconds, _FIRST_LOOK_S
+        while not job.ended and (left := until - anyio.current_time()) > 0:
+            await anyio.sleep(min(pause_s, left))
+            pause_s = min(pause_s * 1.3, _LAST_LOOK_S)
+            job = await to_thread.run_sync(self.service.requests.get, caller, job.id)
+        return job
+
+
+def desk_of(request: Request) -> Desk:
+    """The parts of the application that a request came to."""
+    return cast("Desk", request.app.state.desk)
+
+
+WithDesk = Annotated[Desk, Depends(desk_of)]
+
+
+def wait_asked(request: Request, usual_s: int, most_s: int) -> int:
+    """Seconds of `Prefer: wait=N`, within what the operator allows."""
+    for word in request.headers.get("prefer", "").split(","):
+        name, _, value = word.partition("=")
+        if name.strip().lower() == "wait" and value.strip().isdecimal() and len(value.strip()) < 10:
+            return min(int(value), most_s)
+    return min(usual_s, most_s)

@@ -1,0 +1,74 @@
+"""From what a request names to inputs that are stored and known: uploads, parts of forms, files at addresses.
+
+Every input passes the probe in the cage before a job is made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from anyio import to_thread
+
+from secondface.control.auth import Caller
+from secondface.domain.ports import Stored
+from secondface.gateway.intake import Intake, upload_key
+from secondface.gateway.options import GatewayOptions
+from secondface.gateway.outgoing import Outgoing
+from secondface.gateway.service import Service
+from secondface.spec.service import InputRef
+from secondface.spec.work import InputFacts, StoredInput
+
+
+@dataclass(frozen=True, slots=True)
+class KnownInput:
+    """An input in the store, and what it is."""
+
+    stored: Stored
+    facts: InputFacts
+
+    def named(self, role: str) -> StoredInput:
+        """The input for a worker, under a name of ours."""
+        ending = _ENDINGS.get(self.facts.format_name.split(",")[0].lower(), "bin")
+        return StoredInput(
+            key=self.stored.key, name=f"{role}.{ending}", sha256=self.stored.sha256, size_bytes=self.stored.size_bytes
+        )
+
+
+_ENDINGS = {
+    "jpeg": "jpg", "png": "png", "webp": "webp", "avif": "avif", "heif": "heic", "tiff": "tiff", "gif": "gif",
+    "bmp": "bmp", "mov": "mp4", "matroska": "mkv", "avi": "avi", "mpegts": "ts",
+}  # fmt: skip
+
+
+class Inputs:
+    """Brings inputs into the store and has them looked at."""
+
+    def __init__(self, service: Service, options: GatewayOptions, intake: Intake, outgoing: Outgoing) -> None:
+        self._service, self._options = service, options
+        self._intake, self._outgoing = intake, outgoing
+
+    async def part(self, caller: Caller, chunks: AsyncIterator[bytes], content_type: str) -> Stored:
+        """Store a part of a form as an upload of the caller."""
+        key = upload_key(caller.account.id, self._service.ids.new("upl"))
+        return await self._intake.store(key, chunks, content_type, self._options.bodies.file_bytes)
+
+    async def stored(self, caller: Caller, ref: InputRef) -> Stored:
+        """The stored file of a reference, fetched where it is an address.
+
+        Raises ObjectMissing, AddressForbidden, FetchFailed, MediaTooLarge.
+        """
+        if ref.upload is not None:
+            upload = ref.upload
+            return await to_thread.run_sync(lambda: self._intake.found(caller.account.id, upload))
+        assert ref.url is not None
+        async with self._outgoing.download(ref.url, self._options.fetch_s) as chunks:
+            return await self.part(caller, chunks, "application/octet-stream")
+
+    async def known(self, stored: Sequence[Stored]) -> list[KnownInput]:
+        """What each stored file is; a file that is named twice is looked at once. Raises BadMedia errors."""
+        facts: dict[str, InputFacts] = {}
+        for each in stored:
+            if each.key not in facts:
+                facts[each.key] = await to_thread.run_sync(self._service.inspect, each.key)
+        return [KnownInput(each, facts[each.key]) for each in stored]

@@ -1,0 +1,180 @@
+"""From a request and what its inputs are to an order for a worker and a submission for admission.
+
+Decides the output's format, what the order is compared by, and how big it is. Must not decide whether it is accepted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from secondface.control.admission import Probed, Submission
+from secondface.control.auth import Caller
+from secondface.errors import InvalidOption, OutputFormatUnsupported
+from secondface.gateway.inputs import KnownInput
+from secondface.gateway.service import Service
+from secondface.spec.faces import FaceRule
+from secondface.spec.graph import Plan
+from secondface.spec.outputs import Moment
+from secondface.spec.service import JobOptions, OutputFormat
+from secondface.spec.work import InputFacts, StoredInput, StoredMapping, WorkOrder
+
+_STILLS: dict[OutputFormat, str] = {"jpeg": "jpg", "png": "png", "webp": "webp", "avif": "avif", "tiff": "tiff"}
+_MOVING: dict[OutputFormat, str] = {
+    "mp4": "mp4", "mov": "mov", "mkv": "mkv", "webm": "webm", "gif": "gif", "webp": "webp", "apng": "apng",
+}  # fmt: skip
+_OWN: dict[str, OutputFormat] = {
+    "jpeg": "jpeg", "png": "png", "webp": "webp", "avif": "avif", "tiff": "tiff", "gif": "gif",
+}  # fmt: skip
+_UNKNOWN_FRAMES = 10_000
+"""Where a file does not say how many frames it has."""
+_MANY_FACES = 2
+"""What `all` and `left-to-right` count as, because only the pixels can tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """All inputs of a request, in the places that it names."""
+
+    sources: Sequence[KnownInput]
+    target: KnownInput
+    reference: KnownInput | None = None
+    mapping: Sequence[tuple[int, int | None, KnownInput | None]] = ()
+
+
+class Orders:
+    """Makes orders and submissions."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._models: str | None = None
+
+    def order(self, options: JobOptions, material: Material) -> tuple[WorkOrder, Plan]:
+        """The order with its compiled plan. Raises BadRequest errors."""
+        rule = _rule(options.faces, material.reference is not None)
+        sources = [each.named(f"source-{at}") for at, each in enumerate(material.sources)]
+        people = [tuple(sources)] if options.same_person and sources else [(each,) for each in sources]
+        mapping = [
+            StoredMapping(source=source, index=index, like=like.named(f"like-{at}") if like else None)
+            for at, (source, index, like) in enumerate(material.mapping)
+        ]
+        order = WorkOrder(
+            sources=tuple(people), target=material.target.named("target"),
+            output_name=f"out.{_ending(options.output, material.target.facts)}", rule=rule.kind, indices=rule.indices,
+            like=material.reference.named("like") if material.reference else None, mapping=tuple(mapping),
+            restore=options.restore, pipeline=options.pipeline, label=options.label, video=options.video,
+            still=options.still, keep_metadata=options.keep_metadata, allow_no_face=options.allow_no_face,
+            likeness_confirmed=options.likeness_confirmed,
+        )  # fmt: skip
+        # The engine's own request checks the rest: counts of sources, mappings, options that exclude each other.
+        plan = order.run_request(_imagined, Path("/imagined") / order.output_name).plan()
+        return order.model_copy(update={"speed_key": _speed_key(plan, material.target.facts)}), plan
+
+    def submission(
+        self, caller: Caller, options: JobOptions, material: Material, idempotency_key: str | None = None
+    ) -> Submission:
+        """What admission judges. Raises BadRequest errors."""
+        order, plan = self.order(options, material)
+        tier, facts = options.tier or self._service.tiers[0], material.target.facts
+        deadline = options.deadline_s
+        frames = _frames(order, facts)
+        return Submission(
+            spec=order.model_dump_json(), digest=_digest(order, options.model_dump_json()), tier=tier,
+            market=options.market, family="*",
+            probed=Probed(frames=frames, pixels=facts.width * facts.height, faces=_faces(order)),
+            rate=self._service.speeds.rate(tier, order.speed_key, _guess_us(plan, facts)),
+            priority=options.priority,
+            deadline_ms=None if deadline is None else self._service.clock.now_ms() + deadline * 1000,
+            max_cost_micros=options.max_cost_micros, idempotency_key=idempotency_key,
+            cache_key=_digest(order, f"{caller.account.id} {self._versions()} {tier}"),
+        )  # fmt: skip
+
+    def require_served(self, tier: str) -> None:
+        """Refuse a tier that nobody works for, instead of letting a job wait for ever. Raises InvalidOption."""
+        if tier not in self._service.tiers:
+            raise InvalidOption(f"Nobody serves tier {tier} here; there is {', '.join(self._service.tiers)}.")
+
+    def _versions(self) -> str:
+        """The models of this process; they do not change while it runs."""
+        if self._models is None:
+            self._models = " ".join(f"{each.name}@{each.version}" for each in self._service.models())
+        return self._models
+
+
+def _rule(words: str, has_reference: bool) -> FaceRule:
+    if words.strip().lower() == "like":
+        if not has_reference:
+            raise InvalidOption("faces=like needs a reference picture.", option="faces")
+        return FaceRule(kind="like", like=Path("reference"))
+    if has_reference:
+        raise InvalidOption("A reference picture belongs to faces=like.", option="faces")
+    if words.strip().lower().startswith("like:"):
+        raise InvalidOption("faces: write like, and give the picture as the reference.", option="faces")
+    return FaceRule.parse(words)
+
+
+def _ending(wanted: OutputFormat, target: InputFacts) -> str:
+    formats, usual = (_STILLS, "png") if target.kind == "still" else (_MOVING, "mp4")
+    if wanted == "auto":
+        own = _OWN.get(target.format_name.split(",")[0].lower())
+        return formats.get(own, usual) if own is not None else usual
+    if wanted not in formats:
+        raise OutputFormatUnsupported(f"A {target.kind} can be {', '.join(formats)}.", output=wanted)
+    return formats[wanted]
+
+
+def _imagined(each: StoredInput) -> Path:
+    return Path("/imagined/inputs") / each.name
+
+
+def _frames(order: WorkOrder, facts: InputFacts) -> int:
+    """Frames of the part that is asked for, as far as the file says."""
+    frames = facts.frames if facts.frames is not None else _UNKNOWN_FRAMES
+    if facts.kind == "still":
+        return 1
+    end = _place(order.video.end, frames, facts.duration_ms, frames)
+    begin = _place(order.video.begin, frames, facts.duration_ms, 0)
+    return max(1, min(end, frames) - min(begin, frames))
+
+
+def _place(moment: Moment | None, frames: int, duration_ms: int | None, otherwise: int) -> int:
+    if moment is None:
+        return otherwise
+    if moment.frame is not None:
+        return moment.frame
+    if moment.seconds is None or not duration_ms:
+        return otherwise
+    return int(moment.seconds * 1000 * Fraction(frames, duration_ms))
+
+
+def _faces(order: WorkOrder) -> int:
+    rule = FaceRule(kind=order.rule, indices=order.indices, like=Path("reference") if order.like else None)
+    if not order.sources:
+        return 1  # nobody's face is put on anybody
+    most = rule.for_sources(len(order.sources)).most_faces()
+    return max(len(order.sources), len(order.mapping), _MANY_FACES if most is None else most)
+
+
+def _speed_key(plan: Plan, facts: InputFacts) -> str:
+    steps = "+".join(step.name for step in plan.steps)
+    return f"{steps}@{facts.kind}/{(facts.width * facts.height).bit_length()}"
+
+
+def _guess_us(plan: Plan, facts: InputFacts) -> int:
+    """A processor's time for one frame, before anything was measured."""
+    megapixels = Fraction(facts.width * facts.height, 10**6)
+    once_us = 400_000 if facts.kind == "still" else 0
+    heavy = sum(8 for step in plan.steps if step.name in ("upscale", "denoise"))
+    return once_us + int(60_000 + 120_000 * megapixels * (1 + heavy))
+
+
+def _digest(order: WorkOrder, more: str) -> str:
+    """What the order is compared by: contents, not the places where they lie."""
+    words = order.model_dump_json()
+    for each in order.inputs:
+        words = words.replace(json.dumps(each.key), '""')
+    return hashlib.sha256(f"{words}\n{more}".encode()).hexdigest()

@@ -1,0 +1,36 @@
+"""Events of a job as a stream that can be taken up again where it broke (server-sent events)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import anyio
+from anyio import to_thread
+
+from secondface.control.auth import Caller
+from secondface.domain.jobs import LIVE_JOBS
+from secondface.gateway.service import Service
+from secondface.gateway.views import event_view
+
+_LOOK_S = 0.2
+_ENDINGS = frozenset({"job.succeeded", "job.failed", "job.cancelled", "job.expired"})
+
+
+async def job_events(service: Service, caller: Caller, job_id: str, after: int, silence_s: float) -> AsyncIterator[str]:
+    """Everything that happened after a number, then what happens, until the job has ended."""
+    yield "retry: 1000\n\n"
+    said = anyio.current_time()
+    while True:
+        # The state first: a job that had ended by then has written down all its events.
+        job = await to_thread.run_sync(service.requests.get, caller, job_id)
+        for recorded in await to_thread.run_sync(service.requests.events, caller, job_id, after):
+            after, said = recorded.number, anyio.current_time()
+            yield f"id: {after}\nevent: {recorded.event.kind}\ndata: {event_view(recorded).model_dump_json()}\n\n"
+            if recorded.event.kind in _ENDINGS:
+                return
+        if job.state not in LIVE_JOBS:
+            return
+        if anyio.current_time() - said > silence_s:
+            said = anyio.current_time()
+            yield ": still here\n\n"
+        await anyio.sleep(_LOOK_S)

@@ -1,0 +1,129 @@
+"""Uploads by signed links, and reading the marks of a file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from anyio import to_thread
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from secondface import errors
+from secondface.errors import LinkInvalid
+from secondface.gateway import refusals
+from secondface.gateway.access import WithCaller, WithService
+from secondface.gateway.desk import WithDesk
+from secondface.gateway.files import file_answer
+from secondface.gateway.forms import checked, media_type, read_json
+from secondface.gateway.intake import upload_key
+from secondface.gateway.multipart import parts
+from secondface.gateway.problems import responses
+from secondface.gateway.refusals import BodyInvalid, BodyTooLarge, ContentTypeUnsupported
+from secondface.spec.service import UploadRequest, VerifyRequest
+from secondface.spec.views import MarksView, StoredView, UploadView
+
+router = APIRouter(tags=["files"])
+
+StoredKey = Annotated[str, Path(min_length=1, max_length=512)]
+Expires = Annotated[str, Query(max_length=12, pattern=r"^[0-9]+$")]
+Signature = Annotated[str, Query(max_length=128)]
+_LINK = (errors.LinkInvalid, errors.ObjectMissing, errors.RateLimited, refusals.BodyInvalid)
+_VERIFY_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": {"$ref": "#/components/schemas/VerifyRequest"}},
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object", "required": ["file"],
+                    "properties": {"file": {"type": "string", "format": "binary"}},
+                },
+            },
+        },
+    }
+}  # fmt: skip
+
+
+@router.post("/v1/uploads", status_code=201, responses=responses())
+def upload(asked: UploadRequest, caller: WithCaller, desk: WithDesk) -> UploadView:
+    """Ask for a link to which one file can be sent with PUT."""
+    caller.require("jobs:write")
+    most = desk.options.bodies.file_bytes
+    if asked.size_bytes is not None and asked.size_bytes > most:
+        raise BodyTooLarge(f"It takes {most} bytes.", most_bytes=most)
+    service, upload_id = desk.service, desk.service.ids.new("upl")
+    url = service.objects.link(upload_key(caller.account.id, upload_id), "PUT", desk.options.link_s)
+    expires_ms = service.clock.now_ms() + desk.options.link_s * 1000
+    return UploadView(id=upload_id, url=url, expires_ms=expires_ms, most_bytes=most)
+
+
+@router.put(
+    "/v1/files/{key:path}",
+    responses=responses(
+        *_LINK, errors.MediaTooLarge, refusals.BodyTooLarge, refusals.BodyTooSlow, errors.DiskFull, always=()
+    ),
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        },
+        "security": [],
+    },
+)  # fmt: skip
+async def receive(
+    key: StoredKey, expires: Expires, signature: Signature, request: Request, desk: WithDesk
+) -> StoredView:
+    """Send the bytes of an upload to its signed link; no key is needed."""
+    await to_thread.run_sync(desk.service.check_link, key, "PUT", expires, signature)
+    if not key.startswith("uploads/"):
+        raise LinkInvalid("Only uploads are sent by callers.")
+    kind = media_type(request) or "application/octet-stream"
+    stored = await desk.intake.store(key, request.stream(), kind[:100], desk.options.bodies.file_bytes)
+    return StoredView(id=key.rsplit("/", 1)[-1], size_bytes=stored.size_bytes, sha256=stored.sha256)
+
+
+@router.get(
+    "/v1/files/{key:path}", response_class=Response,
+    responses={200: {"content": {"application/octet-stream": {}}, "description": "The file."},
+               206: {"content": {"application/octet-stream": {}}, "description": "The range that was asked for."},
+               304: {"description": "The caller has it already."},
+               **responses(*_LINK, refusals.RangeUnsatisfiable, always=())},
+    openapi_extra={"security": []},
+)  # fmt: skip
+async def send(
+    key: StoredKey, expires: Expires, signature: Signature, request: Request, service: WithService
+) -> Response:
+    """The file of a signed link."""
+    await to_thread.run_sync(service.check_link, key, "GET", expires, signature)
+    return await file_answer(request, service.objects, key, key.rsplit("/", 1)[-1])
+
+
+@router.post(
+    "/v1/verify",
+    responses=responses(
+        errors.ObjectMissing, errors.MediaUnsupported, errors.MediaCorrupt, errors.MediaEmpty, errors.MediaTooLarge,
+        errors.CageUnavailable, errors.DiskFull,
+    ),
+    openapi_extra=_VERIFY_BODY,
+)  # fmt: skip
+async def verify(request: Request, caller: WithCaller, desk: WithDesk) -> MarksView:
+    """Read the marks of a file back: whether it says that it was made by AI, by whom, and in which run."""
+    caller.require("jobs:read")
+    match media_type(request):
+        case "application/json":
+            asked = checked(VerifyRequest, await read_json(request))
+            stored = await to_thread.run_sync(desk.intake.found, caller.account.id, asked.upload)
+            return await to_thread.run_sync(desk.service.read_marks, stored.key)
+        case "multipart/form-data":
+            key = ""
+            async for part in parts(request.headers["content-type"], request.stream()):
+                if part.name != "file" or key:
+                    raise BodyInvalid("The form has one part, `file`.")
+                key = (await desk.inputs.part(caller, part.chunks, part.content_type)).key
+            if not key:
+                raise BodyInvalid("The form has no part `file`.")
+            try:
+                return await to_thread.run_sync(desk.service.read_marks, key)
+            finally:
+                await to_thread.run_sync(desk.service.objects.delete, key)
+        case other:
+            raise ContentTypeUnsupported(other, content_type=other)
