@@ -33,19 +33,20 @@ class Line:
         return False
 
     def listen(self, heard: Callable[[list[str]], None]) -> None:
-        """Hand over each line until the other side is gone. Blocks."""
+        """Hand over each line until either side has hung up. Blocks."""
         waiting = b""
-        while True:
-            try:
-                content = self._connection.recv(4096)
-            except OSError:
-                return
-            if not content:
-                return
+        while content := self._received():
             *lines, waiting = (waiting + content).split(b"\n")
             waiting = waiting[-_MOST_WAITING_BYTES:]
             for line in lines:
                 heard(line.decode("utf-8", "replace").split())
+        self.hang_up()
+
+    def _received(self) -> bytes:
+        try:
+            return self._connection.recv(4096)
+        except OSError:
+            return b""
 
     def hang_up(self) -> None:
         """End the line for both sides."""

@@ -28,6 +28,8 @@ _STATES: tuple[State, ...] = ("starting", "idle", "busy", "draining")
 _NOTE_BYTES = 2000
 _KEPT_NOTES = 20
 _TICK_S = 0.02
+_LAST_WORDS_S = 10.0
+"""What a drained worker has beyond its grace time, for giving back what it did not end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,10 @@ class Starting:
     """Folder for what workers write to their error stream; kept where one crashed."""
     grace_s: float = 20.0
     """How long a drained worker may take to end what it has; after some seconds more it is killed."""
+    boot_s: float = 300.0
+    """How long a worker may take until it is first heard of."""
+    silence_s: float = 60.0
+    """How long a worker that was heard of may say nothing before it is taken to hang, and killed."""
 
 
 @dataclass(slots=True)
@@ -52,9 +58,10 @@ class _Child:
     log: Path
     state: State
     since_ms: int
+    kill_at_s: float
+    """When it will have been silent, or draining, for too long."""
     served: int = 0
-    kill_at_s: float | None = None
-    killed: bool = False
+    told_to_end: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +159,8 @@ class LocalFleet:
                 ours.close()
                 raise WorkerLost(f"A worker process does not start: {error.strerror}.") from error
         log("fleet.started", worker=name, tier=tier)
-        return _Child(name, tier, process, Line(ours), path, "starting", self._clock.now_ms())
+        kill_at_s = time.monotonic() + self._starting.boot_s
+        return _Child(name, tier, process, Line(ours), path, "starting", self._clock.now_ms(), kill_at_s)
 
     def _listen(self, child: _Child) -> None:
         child.line.listen(lambda words: self._heard(child, words))
@@ -160,25 +168,34 @@ class LocalFleet:
     def _heard(self, child: _Child, words: list[str]) -> None:
         match words:
             case ["state", state, served] if state in _STATES and served.isdecimal():
-                with self._guard:
-                    # A worker that was told to drain may still say that it is busy.
-                    now = "draining" if child.state == "draining" else state
-                    if child.state != now:
-                        child.state, child.since_ms = now, self._clock.now_ms()
-                    child.served = max(child.served, int(served))
-                self._on_ring(child.tier)
+                if self._note_state(child, state, int(served)):
+                    self._on_ring(child.tier)
             case ["ring", name]:
                 self._on_ring(name)
                 self.announce(name)
             case _:
                 pass
 
+    def _note_state(self, child: _Child, state: State, served: int) -> bool:
+        """Keep what a worker says of itself; whether it is something new."""
+        with self._guard:
+            if child.told_to_end:
+                state = "draining"  # it may not have heard yet
+            else:
+                child.kill_at_s = time.monotonic() + self._starting.silence_s
+            news = state != child.state or served > child.served
+            if state != child.state:
+                child.state, child.since_ms = state, self._clock.now_ms()
+            child.served = max(child.served, served)
+            return news
+
     def _drain(self, child: _Child) -> None:
-        if child.kill_at_s is not None:
+        if child.told_to_end:
             return
-        child.state, child.since_ms = "draining", self._clock.now_ms()
-        child.kill_at_s = time.monotonic() + self._starting.grace_s + 10
-        if not child.line.say("drain"):
+        child.told_to_end = True
+        boots, child.state, child.since_ms = child.state == "starting", "draining", self._clock.now_ms()
+        child.kill_at_s = time.monotonic() + self._starting.grace_s + _LAST_WORDS_S
+        if not child.line.say("drain") or boots:
             self._send(child, signal.SIGTERM)
 
     def _alive(self) -> bool:
@@ -187,17 +204,16 @@ class LocalFleet:
             return bool(self._children)
 
     def _reap(self) -> None:
-        """Take note of children that ended, and kill those that were to end long ago."""
+        """Take note of children that ended, and kill those that hang."""
         for child in list(self._children.values()):
             status = child.process.poll()
             if status is None:
-                if child.kill_at_s is not None and time.monotonic() > child.kill_at_s and not child.killed:
-                    child.killed = True
+                if time.monotonic() > child.kill_at_s:
                     self._send(child, signal.SIGKILL)
                 continue
             del self._children[child.id]
             child.line.hang_up()
-            if status == 0 or child.killed:
+            if status == 0 or child.told_to_end:
                 child.log.unlink(missing_ok=True)
             else:
                 self._note_crash(child, status)

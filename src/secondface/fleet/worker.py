@@ -118,8 +118,7 @@ class Worker:
             with self._guard:
                 del self._attempts[attempt]
                 self._served += 1
-                condition: Condition = "draining" if self._draining.is_set() else "busy" if self._attempts else "idle"
-                self._tell(condition, self._served)
+                self._tell(self._condition(), self._served)
             self._bell.ring(self._duties.tiers[0])
 
     # ---- saying that it lives ----------------------------------------------------------------------------------------
@@ -129,6 +128,10 @@ class Worker:
             self._bell.wait([worker_bell(self._duties.name)], self._duties.heartbeat_s)
             for attempt in self._running():
                 attempt.beat()
+            self._tell(self._condition(), self._served)
+
+    def _condition(self) -> Condition:
+        return "draining" if self._draining.is_set() else "busy" if self._attempts else "idle"
 
     def _running(self) -> list[Attempt]:
         with self._guard:

@@ -1,0 +1,59 @@
+"""Folders of attempts are private and go with the attempt; those of dead workers go with the next worker."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from secondface.errors import DiskFull, InternalFault
+from secondface.fleet.workroom import Workroom
+
+_DYING = """
+import os, signal, sys
+from pathlib import Path
+from secondface.fleet.workroom import Workroom
+with Workroom(Path(sys.argv[1]), "dead") as room, room.attempt("job-1") as place:
+    (place / "out.mp4.part").write_bytes(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_an_attempts_folder_is_private_and_goes_with_it(tmp_path: Path) -> None:
+    with Workroom(tmp_path, "w1") as room:
+        with room.attempt("job-1") as place:
+            assert place.stat().st_mode & 0o777 == 0o700
+            (place / "deep").mkdir()
+            (place / "deep" / "file").write_text("x")
+        assert not place.exists()
+        with pytest.raises(ZeroDivisionError), room.attempt("job-2") as place:
+            raise ZeroDivisionError
+        assert not place.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_worker_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", _DYING, str(tmp_path)], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert (tmp_path / "dead" / "job-1" / "out.mp4.part").exists()
+    with Workroom(tmp_path, "w1"):
+        assert not (tmp_path / "dead").exists()
+
+
+def test_what_a_living_worker_has_stays(tmp_path: Path) -> None:
+    with Workroom(tmp_path, "w1") as first, first.attempt("job-1") as place, Workroom(tmp_path, "w2") as second:
+        assert second.tidy() == 0
+        assert place.exists()
+
+
+def test_two_workers_of_one_name_are_refused(tmp_path: Path) -> None:
+    with Workroom(tmp_path, "w1"), pytest.raises(InternalFault), Workroom(tmp_path, "w1"):
+        pass
+
+
+def test_an_attempt_without_room_is_a_full_disk(tmp_path: Path) -> None:
+    with Workroom(tmp_path, "w1") as room, room.attempt("a"), pytest.raises(DiskFull), room.attempt("a"):
+        pass
