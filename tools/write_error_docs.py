@@ -12,7 +12,9 @@ from pathlib import Path
 from secondface import errors
 from secondface.errors import SecondfaceError
 from secondface.gateway import refusals
+from secondface.sdk import problems
 
+_PLACES = (errors.__name__, refusals.__name__, problems.__name__)
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "errors"
 _PAYS = {
     "caller": "The caller's input or wish",
@@ -28,7 +30,7 @@ def error_classes() -> list[type[SecondfaceError]]:
 def _descend(root: type[SecondfaceError]) -> Iterator[type[SecondfaceError]]:
     yield root
     for child in root.__subclasses__():
-        if child.__module__ in (errors.__name__, refusals.__name__):
+        if child.__module__ in _PLACES:
             yield from _descend(child)
 
 
@@ -52,7 +54,7 @@ def page(error: type[SecondfaceError]) -> str:
             "",
             "| | |",
             "|---|---|",
-            f"| class | `secondface.errors.{error.__name__}` |",
+            f"| class | `{error.__module__}.{error.__name__}` |",
             f"| fault | `{error.fault}`: {_PAYS[error.fault]} |",
             f"| retried by itself | {_yes(error.retryable)} |",
             f"| a kind of | {parent} |",

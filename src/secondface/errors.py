@@ -60,8 +60,9 @@ class SecondfaceError(Exception):
 
     @property
     def remedy(self) -> str:
-        """What the caller or the operator can do about it."""
-        return _docstring_parts(type(self))[1]
+        """What the caller or the operator can do about it; a service that was asked may know better than the class."""
+        told = self.facts.get("remedy")
+        return told if isinstance(told, str) and told else _docstring_parts(type(self))[1]
 
 
 def _docstring_parts(cls: type[SecondfaceError]) -> tuple[str, str]:

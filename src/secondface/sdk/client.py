@@ -1,0 +1,245 @@
+"""The blocking client of a service. What it decides lies in flows that it shares with the asynchronous one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar, Unpack, cast
+
+import httpx
+
+from secondface.sdk import accounts, jobs
+from secondface.sdk.calls import Answer, Call, Effect, Flow, Give, Open, Outcome, Pause, Take
+from secondface.sdk.files import download, pieces, upload
+from secondface.sdk.inputs import Asked, Given, Goal, JobWords
+from secondface.sdk.jobs import OnEvent, Picture
+from secondface.sdk.retries import Retries
+from secondface.sdk.wire import answer_of, client_options, request_options, unreachable
+from secondface.spec.service import EventKind, RoleName
+from secondface.spec.views import (
+    EventView,
+    JobPage,
+    JobStateName,
+    JobView,
+    KeyPage,
+    KeyView,
+    LedgerPage,
+    NewKeyView,
+    NewWebhookView,
+    OwnAccountView,
+    PricesView,
+    QuoteView,
+    ReceiptView,
+    StoredView,
+    UsageView,
+)
+
+_T = TypeVar("_T")
+
+
+class Client:
+    """A service at an address, with a key. Raises the service's errors as those of `secondface.errors`.
+
+    Requests that may be sent again are, with growing pauses; a job is never made twice.
+    """
+
+    def __init__(
+        self, server: str, key: str = "", *, retries: Retries | None = None, timeout: httpx.Timeout | None = None,
+        sleep: Callable[[float], None] = time.sleep, transport: httpx.BaseTransport | None = None,
+    ) -> None:  # fmt: skip
+        self._http = httpx.Client(**client_options(server, timeout), transport=transport)
+        self._key, self._retries, self._sleep = key, retries or Retries(), sleep
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
+
+    def upload(self, content: Path | str | bytes) -> StoredView:
+        """Send a file once, to be named in several jobs; it is read as it is sent, and its digest is compared."""
+        return self._run(upload(content if isinstance(content, bytes) else Path(content), self._retries))
+
+    def quote(
+        self, sources: Sequence[Given], target: Given, *, reference: Given | None = None,
+        mapping: Sequence[tuple[int, Goal]] = (), **words: Unpack[JobWords],
+    ) -> QuoteView:  # fmt: skip
+        """What a job would cost at most, in micro-units, and how long it would take."""
+        asked = Asked(sources=sources, target=target, reference=reference, mapping=mapping, words=words)
+        return self._run(jobs.quote(asked, self._retries))
+
+    def submit(
+        self, sources: Sequence[Given], target: Given, *, reference: Given | None = None,
+        mapping: Sequence[tuple[int, Goal]] = (), idempotency_key: str | None = None, **words: Unpack[JobWords],
+    ) -> JobView:  # fmt: skip
+        """Submit a job. With an idempotency key of your own, calls after a crash of yours find the same job."""
+        asked = Asked(sources=sources, target=target, reference=reference, mapping=mapping, words=words)
+        return self._run(jobs.submit(asked, idempotency_key, self._retries))
+
+    def job(self, job_id: str) -> JobView:
+        """A job as it is now."""
+        return self._run(jobs.job(job_id, self._retries))
+
+    def jobs(self, states: Sequence[JobStateName] = (), *, after: str | None = None, limit: int = 50) -> JobPage:
+        """The account's jobs, newest first."""
+        return self._run(jobs.jobs(states, after, limit, self._retries))
+
+    def events(self, job_id: str, *, after: int = 0) -> Iterator[EventView]:
+        """What happened to a job after an event's number, then what happens, until it has ended."""
+        return self._each(jobs.events(job_id, after, self._retries))
+
+    def wait(self, job_id: str, on_event: OnEvent | None = None, *, poll_s: float = 1.0) -> JobView:
+        """The job when it has succeeded. Raises the error that it ended with, Cancelled or JobExpired."""
+        return jobs.require_success(self.wait_until_ended(job_id, on_event, poll_s=poll_s))
+
+    def wait_until_ended(self, job_id: str, on_event: OnEvent | None = None, *, poll_s: float = 1.0) -> JobView:
+        """The job when it has ended, however it ended. Events come as they happen; without them it is asked for."""
+        return self._run(jobs.wait(job_id, on_event, poll_s, self._retries))
+
+    def download(self, job_id: str, output: Path | str) -> Path:
+        """The result as a file: fetched into NAME.part, continued where it broke off, checked, then renamed."""
+        return self._run(download(job_id, Path(output), self._retries))
+
+    def receipt(self, job_id: str) -> ReceiptView:
+        """What a job has cost, line by line, and why."""
+        return self._run(jobs.receipt(job_id, self._retries))
+
+    def cancel(self, job_id: str) -> JobView:
+        """Stop a job; one that has ended stays as it is."""
+        return self._run(jobs.cancel(job_id, self._retries))
+
+    def approve(self, job_id: str) -> JobView:
+        """Let a job run that waits for approval."""
+        return self._run(jobs.approve(job_id, self._retries))
+
+    def reject(self, job_id: str) -> JobView:
+        """Refuse a job that waits for approval."""
+        return self._run(jobs.reject(job_id, self._retries))
+
+    def swap(
+        self, source: Path | str | bytes, target: Path | str | bytes, *, accept: str = "image/png", wait_s: int = 30,
+        **words: Unpack[JobWords],
+    ) -> Picture:  # fmt: skip
+        """Two pictures in, one out, in the type that `accept` names."""
+        return self._run(jobs.swap(source, target, accept, wait_s, words, self._retries))
+
+    def prices(self) -> PricesView:
+        """The price book."""
+        return self._run(accounts.prices(self._retries))
+
+    def usage(self, from_ms: int | None = None, until_ms: int | None = None) -> UsageView:
+        """What the account's jobs of a stretch of time consumed."""
+        return self._run(accounts.usage(from_ms, until_ms, self._retries))
+
+    def account(self) -> OwnAccountView:
+        """The account's money and limits, and the key that is used."""
+        return self._run(accounts.account(self._retries))
+
+    def ledger(self, *, before: int | None = None, limit: int = 50) -> LedgerPage:
+        """The account's entries, newest first."""
+        return self._run(accounts.ledger(before, limit, self._retries))
+
+    def keys(self, account_id: str | None = None) -> KeyPage:
+        """The keys of an account, by default of one's own."""
+        return self._run(accounts.keys(account_id, self._retries))
+
+    def create_key(
+        self, role: RoleName, name: str | None = None, *, expires_s: int | None = None, account_id: str | None = None
+    ) -> NewKeyView:
+        """A new key; its text is in this answer and nowhere else."""
+        return self._run(accounts.create_key(role, name, expires_s, account_id, self._retries))
+
+    def revoke_key(self, key_id: str, *, account_id: str | None = None) -> KeyView:
+        """Make a key useless from now on."""
+        return self._run(accounts.revoke_key(key_id, account_id, self._retries))
+
+    def create_webhook(self, url: str, kinds: Sequence[EventKind] = ()) -> NewWebhookView:
+        """Have events of the account's jobs sent to an address; the secret is in this answer and nowhere else."""
+        return self._run(accounts.create_webhook(url, kinds, self._retries))
+
+    def _run(self, flow: Flow[_T]) -> _T:
+        steps = self._steps(flow)
+        try:
+            while True:
+                next(steps)
+        except StopIteration as end:
+            return cast("_T", end.value)
+
+    def _each(self, flow: Flow[bool]) -> Iterator[EventView]:
+        for value in self._steps(flow):
+            yield cast("EventView", value)
+
+    def _steps(self, flow: Flow[_T]) -> Generator[object, None, _T]:
+        """Carry out a flow; yield what it gives."""
+        wire = _Wire(self._http, self._key, self._sleep)
+        outcome: Outcome = None
+        try:
+            while True:
+                try:
+                    effect = flow.send(outcome)
+                except StopIteration as end:
+                    return cast("_T", end.value)
+                outcome = None
+                if isinstance(effect, Give):
+                    yield effect.value
+                else:
+                    outcome = wire.carry_out(effect)
+        finally:
+            wire.close()
+            flow.close()
+
+
+class _Wire:
+    """Carries out effects, one after another, with at most one open answer."""
+
+    def __init__(self, http: httpx.Client, key: str, sleep: Callable[[float], None]) -> None:
+        self._http, self._key, self._sleep = http, key, sleep
+        self._open: httpx.Response | None = None
+        self._pieces: Iterator[bytes] = iter(())
+
+    def carry_out(self, effect: Effect) -> Outcome:
+        try:
+            match effect:
+                case Call():
+                    with closing(self._sent(effect)) as response:
+                        return answer_of(response, response.read())
+                case Open(call):
+                    return self._opened(call)
+                case Take():
+                    return next(self._pieces, None)
+                case Pause(seconds):
+                    self._sleep(seconds)
+                case _:
+                    self.close()
+        except httpx.HTTPError as error:
+            self.close()
+            return unreachable(error)
+        return None
+
+    def close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+        self._open, self._pieces = None, iter(())
+
+    def _opened(self, call: Call) -> Answer:
+        self.close()
+        response = self._sent(call)
+        if not response.is_success:
+            with closing(response):
+                return answer_of(response, response.read())
+        self._open, self._pieces = response, response.iter_raw()
+        return answer_of(response)
+
+    def _sent(self, call: Call) -> httpx.Response:
+        body = None if call.file is None else pieces(call.file)
+        request = self._http.build_request(content=body, **request_options(call, self._key))
+        return self._http.send(request, stream=True)
