@@ -78,6 +78,7 @@ class VideoWriter:
         self._time_base = self._counted_in()
         self._start = reader.trim.start
         self._frames = 0
+        self._muxed = False
         self._end: Fraction | None = None
         self._durations: dict[int, int] = {}
         with ExitStack() as undo:
@@ -132,7 +133,9 @@ class VideoWriter:
             with writing_failures(self.path, "at the end"):
                 for place, shown in self._pace.finish(self._end) if self._pace is not None else ():
                     self._encode(shown, place, self._pace.step if self._pace is not None else None)
-                self._mux(self._stream.encode(None))
+                left = self._stream.encode(None)
+                # x265 knows decoding times once it has seen a few pictures, and gives any number when they never come
+                self._mux(left if self._muxed else decoded_in_order(left))
                 self._side.advance(None)
                 self._output.close()
                 self._add_covers()
@@ -261,6 +264,19 @@ class VideoWriter:
             if (until := seconds(packet.dts, packet.time_base)) is not None:
                 self._side.advance(until)
             self._output.mux_one(packet)
+            self._muxed = True
+
+
+def decoded_in_order(packets: list[Packet[Stream]]) -> list[Packet[Stream]]:
+    """`packets`, all that an encoder made, with decoding times counted anew: as late as the times of showing allow."""
+    shown = [packet.pts for packet in packets if packet.pts is not None]
+    if len(shown) < len(packets):
+        return packets
+    times = sorted(shown)
+    ahead = max((time - pts for time, pts in zip(times, shown, strict=True)), default=0)
+    for packet, time in zip(packets, times, strict=True):
+        packet.dts = time - ahead
+    return packets
 
 
 def written_size(size: tuple[int, int], scale: tuple[int, int] | None) -> tuple[int, int]:
