@@ -47,6 +47,7 @@ _FILE_TAGS = ("title", "creation_time")
 """Tags of the file that are kept; others name devices, places, people or programs."""
 _SMALL = 16
 """Encoders have smallest sizes of their own, all of them below this."""
+_RECKONED_FROM = 3
 _SOUND_TICKS = 48_000
 _MOST_TICKS = 10_000_000
 _STEADY = Fraction(25)
@@ -78,7 +79,6 @@ class VideoWriter:
         self._time_base = self._counted_in()
         self._start = reader.trim.start
         self._frames = 0
-        self._muxed = False
         self._end: Fraction | None = None
         self._durations: dict[int, int] = {}
         with ExitStack() as undo:
@@ -134,8 +134,8 @@ class VideoWriter:
                 for place, shown in self._pace.finish(self._end) if self._pace is not None else ():
                     self._encode(shown, place, self._pace.step if self._pace is not None else None)
                 left = self._stream.encode(None)
-                # x265 knows decoding times once it has seen a few pictures, and gives any number when they never come
-                self._mux(left if self._muxed else decoded_in_order(left))
+                # x265 reckons decoding times from the third picture, and gives any number when it never comes
+                self._mux(decoded_in_order(left) if self._frames < _RECKONED_FROM else left)
                 self._side.advance(None)
                 self._output.close()
                 self._add_covers()
@@ -264,7 +264,6 @@ class VideoWriter:
             if (until := seconds(packet.dts, packet.time_base)) is not None:
                 self._side.advance(until)
             self._output.mux_one(packet)
-            self._muxed = True
 
 
 def decoded_in_order(packets: list[Packet[Stream]]) -> list[Packet[Stream]]:
