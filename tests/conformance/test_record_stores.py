@@ -49,6 +49,23 @@ def test_entries_of_a_job_come_in_order(store: Transactions) -> None:
         assert work.ledger.balance("wallet:a", "CNY") == 750
 
 
+def test_entries_of_a_customer_come_page_by_page_without_those_of_others(store: Transactions) -> None:
+    hold = ledger.hold("a", "job_1", 600, 6, "CNY", balance_micros=1_000)
+    assert hold is not None
+    mine = [DEPOSIT, hold, *ledger.settle("a", "job_1", 600, 250, 7, "CNY")]
+    with store.begin() as work:
+        for entry in mine:
+            work.ledger.post(entry)
+            work.ledger.post(ledger.deposit("b", 1, f"pay_b{entry.kind}", 5, "CNY"))
+    with store.view() as work:
+        last = work.ledger.entries(accounts=["wallet:a", "held:a"], limit=3)
+        assert list(last) == mine[1:]
+        first = work.ledger.entries(accounts=["wallet:a", "held:a"], limit=3, before=last[0].number)
+        assert list(first) == mine[:1]
+        assert [entry.number for entry in (*first, *last)] == [1, 3, 5, 7]
+        assert list(work.ledger.entries(accounts=["wallet:c"])) == []
+
+
 def test_budgets_and_their_counters(store: Transactions) -> None:
     day = Budget("account:a", "day", 500)
     with store.begin() as work:

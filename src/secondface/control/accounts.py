@@ -152,6 +152,13 @@ class Accounts:
                 budgets=tuple(work.ledger.budgets([scope, f"key:{caller.key_id}"])),
             )  # fmt: skip
 
+    def entries(self, caller: Caller, before: int | None = None, limit: int = 50) -> Sequence[ledger.Entry]:
+        """What moved the caller's money, newest first."""
+        caller.require("billing:read")
+        own = (ledger.wallet(caller.account.id), ledger.held(caller.account.id))
+        with self._transactions.view() as work:
+            return work.ledger.entries(accounts=own, before=before, limit=min(limit, 200))[::-1]
+
     def prices(self) -> PriceBook:
         """All prices, past and coming ones included."""
         with self._transactions.view() as work:

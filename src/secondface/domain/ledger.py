@@ -10,7 +10,7 @@ for each other's rows:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from secondface.errors import BudgetExceeded, InternalFault
@@ -36,6 +36,8 @@ class Entry:
     at_ms: int
     currency: str
     postings: tuple[Posting, ...]
+    number: int | None = field(default=None, compare=False)
+    """Its place in the ledger, once it is written."""
 
     def __post_init__(self) -> None:
         if len(self.postings) < 2 or sum(posting.micros for posting in self.postings):

@@ -123,8 +123,13 @@ class LedgerStore(Protocol):
         """Sum of an account's postings, in micros."""
         ...
 
-    def entries(self, subject: str) -> Sequence[Entry]:
-        """All entries of a job or payment, in the order in which they were written."""
+    def entries(
+        self, subject: str | None = None, *, accounts: Sequence[str] = (), before: int | None = None, limit: int = 1_000
+    ) -> Sequence[Entry]:
+        """The last entries of a job or payment, or that moved one of some accounts, in the order of writing.
+
+        `before` leaves out those from that number on.
+        """
         ...
 
     def imbalance(self) -> int:

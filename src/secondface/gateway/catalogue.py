@@ -12,11 +12,12 @@ from secondface.errors import InvalidOption
 from secondface.gateway.access import WithCaller, WithService
 from secondface.gateway.problems import BY_CODE, STATUS, responses
 from secondface.gateway.refusals import RouteMissing
-from secondface.gateway.views import account_view, price_view
+from secondface.gateway.views import account_view, entry_view, price_view
 from secondface.spec.catalog import callable_kinds, parameters_of
 from secondface.spec.plugins import installed
 from secondface.spec.views import (
     ErrorView,
+    LedgerPage,
     ModelPage,
     OwnAccountView,
     ParameterView,
@@ -82,6 +83,18 @@ def account(caller: WithCaller, service: WithService) -> OwnAccountView:
     """The caller's account: money, limits, and what the key may do."""
     view = account_view(service.accounts.standing(caller))
     return OwnAccountView(**dict(view), key_id=caller.key_id, scopes=tuple(sorted(caller.scopes)))
+
+
+@router.get("/v1/ledger", responses=responses())
+def ledger(
+    caller: WithCaller, service: WithService,
+    before: Annotated[int | None, Query(ge=1, le=2**53, description="The `next` of the page before.")] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> LedgerPage:  # fmt: skip
+    """What moved the account's money, newest first."""
+    found = service.accounts.entries(caller, before, limit)
+    data = tuple(entry_view(each) for each in found)
+    return LedgerPage(data=data, next=data[-1].number if len(data) == limit else None)
 
 
 @router.get("/errors/{code}", responses=responses(RouteMissing, always=()), openapi_extra={"security": []})

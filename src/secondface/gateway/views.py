@@ -11,6 +11,7 @@ from secondface.domain.accounts import Account, Key, Plan
 from secondface.domain.billing import bill
 from secondface.domain.deliveries import Delivery, Endpoint
 from secondface.domain.jobs import Job
+from secondface.domain.ledger import Entry
 from secondface.domain.ports import Recorded, UnitOfWork
 from secondface.domain.pricing import PriceRow, Quote, Receipt
 from secondface.gateway.service import Service
@@ -22,6 +23,7 @@ from secondface.spec.views import (
     EventView,
     JobView,
     KeyView,
+    LedgerEntryView,
     PriceView,
     QuoteView,
     ReceiptLineView,
@@ -86,6 +88,14 @@ def quote_view(quote: Quote, facts: InputFacts, frames: int, *, measured: bool) 
         price_micros=quote.price.price_micros, expected_s=quote.expected_s, expected_micros=quote.expected_micros,
         upper_s=quote.upper_s, upper_micros=quote.upper_micros, expected_wall_ms=quote.expected_wall_ms,
         frames=frames, width=facts.width, height=facts.height, measured=measured,
+    )  # fmt: skip
+
+
+def entry_view(entry: Entry) -> LedgerEntryView:
+    postings = {each.account.partition(":")[0]: each.micros for each in entry.postings}
+    return LedgerEntryView(
+        number=entry.number or 0, kind=entry.kind, subject=entry.subject, at_ms=entry.at_ms, currency=entry.currency,
+        postings=postings,
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ class MemoryLedger:
     def post(self, entry: Entry) -> bool:
         if (entry.subject, entry.kind) in self._entries:
             return False
-        self._entries[entry.subject, entry.kind] = entry
+        self._entries[entry.subject, entry.kind] = replace(entry, number=len(self._entries) + 1)
         for posting in entry.postings:
             place = (posting.account, entry.currency)
             self._balances[place] = self._balances.get(place, 0) + posting.micros
@@ -37,8 +37,16 @@ class MemoryLedger:
     def balance(self, account: str, currency: str) -> int:
         return self._balances.get((account, currency), 0)
 
-    def entries(self, subject: str) -> Sequence[Entry]:
-        found = [entry for entry in self._entries.values() if entry.subject == subject]
+    def entries(
+        self, subject: str | None = None, *, accounts: Sequence[str] = (), before: int | None = None, limit: int = 1_000
+    ) -> Sequence[Entry]:
+        found = [
+            entry
+            for entry in self._entries.values()
+            if (subject is None or entry.subject == subject)
+            and (not accounts or any(posting.account in accounts for posting in entry.postings))
+            and (before is None or (entry.number or 0) < before)
+        ][-limit:]
         return [
             replace(entry, postings=tuple(sorted(entry.postings, key=lambda each: (each.micros, each.account))))
             for entry in found

@@ -47,18 +47,31 @@ class SqlLedger:
         mine = (BALANCES.c.account == account, BALANCES.c.currency == currency)
         return self._connection.scalar(select(BALANCES.c.micros).where(*mine)) or 0
 
-    def entries(self, subject: str) -> Sequence[Entry]:
+    def entries(
+        self, subject: str | None = None, *, accounts: Sequence[str] = (), before: int | None = None, limit: int = 1_000
+    ) -> Sequence[Entry]:
+        wanted = select(ENTRIES.c.number).order_by(ENTRIES.c.number.desc()).limit(limit)
+        if subject is not None:
+            wanted = wanted.where(ENTRIES.c.subject == subject)
+        if accounts:
+            wanted = wanted.where(
+                ENTRIES.c.number.in_(select(POSTINGS.c.entry).where(POSTINGS.c.account.in_(accounts)))
+            )
+        if before is not None:
+            wanted = wanted.where(ENTRIES.c.number < before)
+        numbers = wanted.subquery()
         query = (
             select(ENTRIES, POSTINGS.c.account, POSTINGS.c.micros)
             .join(POSTINGS, POSTINGS.c.entry == ENTRIES.c.number)
-            .where(ENTRIES.c.subject == subject)
+            .where(ENTRIES.c.number.in_(select(numbers.c.number)))
             .order_by(ENTRIES.c.number, POSTINGS.c.micros, POSTINGS.c.account)
         )
         rows = self._connection.execute(query).mappings().all()
         heads = {row["number"]: row for row in rows}
         return [
             Entry(
-                subject=head["subject"], kind=head["kind"], at_ms=head["at_ms"], currency=head["currency"],
+                number=number, subject=head["subject"], kind=head["kind"], at_ms=head["at_ms"],
+                currency=head["currency"],
                 postings=tuple(Posting(row["account"], row["micros"]) for row in rows if row["number"] == number),
             )
             for number, head in heads.items()
