@@ -6,10 +6,14 @@ no path can be opened at all, so every reader of `media` comes here. Must not kn
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 _FOLDER = Path("/dev/fd")
 
@@ -30,8 +34,38 @@ def open_bytes(path: Path) -> BinaryIO:
     descriptor = descriptor_of(path)
     if descriptor is None:
         return path.open("rb")
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return io.BufferedReader(io.FileIO(descriptor, closefd=False))
+    return io.BufferedReader(_Handed(descriptor))
+
+
+class _Handed(io.RawIOBase):
+    """Reads an open file from a place of its own: whoever else reads it by the same descriptor moves the shared one."""
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        view = memoryview(buffer).cast("B")
+        content = os.pread(self._descriptor, len(view), self._at)
+        view[: len(content)] = content
+        self._at += len(content)
+        return len(content)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at}.get(whence)
+        if start is None:
+            start = os.fstat(self._descriptor).st_size
+        if start + offset < 0:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        self._at = start + offset
+        return self._at
 
 
 def size_of(path: Path) -> int:

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -67,6 +68,34 @@ def test_a_deep_picture_is_measured_before_it_is_decoded(tmp_path: Path) -> None
     path.write_bytes(b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + body)
     with pytest.raises(MediaTooLarge, match="8192x8192 of 8 bytes a pixel needs 3584 MiB"):
         probe(path)
+
+
+def test_readers_of_a_handed_file_do_not_move_each_other(tmp_path: Path) -> None:
+    content = bytes(range(256)) * 1000
+    (tmp_path / "file").write_bytes(content)
+    with (tmp_path / "file").open("rb") as owner:
+        path = handed_path(owner.fileno(), "file")
+        with open_bytes(path) as one, open_bytes(path) as two:
+            assert one.read(100_000) == content[:100_000]
+            assert two.read() == content
+            assert one.read(5) == content[100_000:100_005]
+            assert one.seek(-3, os.SEEK_END) == len(content) - 3
+            assert one.read() == content[-3:]
+            assert two.seek(10) == 10
+            assert (two.seek(5, os.SEEK_CUR), two.read(1)) == (15, content[15:16])
+            with pytest.raises(OSError, match="Invalid argument"):
+                one.seek(-1)
+
+
+@pytest.mark.parametrize("default_image", [False, True])
+def test_a_large_apng_is_understood_in_the_cage(tmp_path: Path, default_image: bool) -> None:
+    # larger than what is read ahead: its delays are read while Pillow has it open
+    noise = np.random.default_rng(3).integers(0, 256, (4, 240, 240, 3), np.uint8)
+    first, *others = (Image.fromarray(each) for each in noise)
+    path = tmp_path / "large.png"
+    first.save(path, save_all=True, append_images=others, duration=100, default_image=default_image)
+    assert probe(path) == inspect(path, Limits())
+    assert probe(path).frame_count == len(others) + (not default_image)
 
 
 def test_a_handed_file_is_read_from_its_start(tmp_path: Path) -> None:
