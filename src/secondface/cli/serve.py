@@ -64,9 +64,12 @@ def _listening(settings: Settings) -> socket.socket:
     host, port = settings.listen_host, settings.listen_port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        bound = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         raise InvalidSetting(f"Cannot listen on {host}, port {port}: {error.strerror}.") from error
+    # Connections inherit it. Without it an answer's body waits 40 ms for the receipt of its headers.
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return bound
 
 
 def _greet(own: Session, address: str, key: str | None) -> None:

@@ -24,6 +24,7 @@ class Outgoing:
 
     def __init__(self, guard: AddressGuard) -> None:
         self._guard = guard
+        self._tls = httpx.create_ssl_context(trust_env=False)  # reading all authorities takes longer than a request
 
     @asynccontextmanager
     async def download(self, url: str, seconds: float) -> AsyncGenerator[AsyncIterator[bytes]]:
@@ -68,7 +69,9 @@ class Outgoing:
     def _client(self) -> httpx.AsyncClient:
         # One client a request: no cookie and no connection of one caller is ever another's. Proxies of the
         # environment would resolve names anew, behind the guard.
-        return httpx.AsyncClient(trust_env=False, follow_redirects=False, timeout=httpx.Timeout(_CONNECT_S))
+        return httpx.AsyncClient(
+            verify=self._tls, trust_env=False, follow_redirects=False, timeout=httpx.Timeout(_CONNECT_S)
+        )
 
 
 def _headers(pinned: Pinned, more: dict[str, str]) -> dict[str, str]:

@@ -1,0 +1,94 @@
+"""Two pictures in, one out, while the caller waits; the answer's type is what was accepted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+
+import pytest
+
+from secondface.domain.pricing import Usage
+from secondface.gateway.acceptance import picture_asked
+from secondface.gateway.refusals import NotAcceptable
+from tests.surface.live import CLIP, OTHER_STILL, RESULT, STILL, Live, live
+
+
+@pytest.fixture(scope="module")
+def server() -> Generator[Live, None, None]:
+    with live() as running:
+        yield running
+
+
+def pictures(server: Live) -> list[tuple[str, tuple[str, bytes]]]:
+    return [("source", ("a", STILL)), ("target", ("b", OTHER_STILL + server.ids.new("x").encode()))]
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind", "ending"),
+    [
+        ("image/jpeg", "image/jpeg", "jpg"),
+        ("image/webp, image/avif;q=0.5", "image/webp", "webp"),
+        ("image/avif", "image/avif", "avif"),
+        ("*/*", "image/png", "png"),
+        ("text/html, image/*;q=0.1", "image/png", "png"),
+    ],
+)
+def test_the_picture_comes_back(server: Live, accept: str, kind: str, ending: str) -> None:
+    with server.working():
+        reply = server.call("POST", "/v1/swap", files=pictures(server), headers={"Accept": accept})
+    assert (reply.status_code, reply.headers["content-type"], reply.content) == (200, kind, RESULT)
+    job = server.call("GET", reply.headers["location"]).json()
+    assert job["id"] == reply.headers["x-job-id"]
+    with server.transactions.view() as work:
+        assert f'"output_name":"out.{ending}"' in work.jobs.get(job["id"]).spec
+
+
+def test_what_takes_longer_is_a_job_to_follow(server: Live) -> None:
+    headers = {"Prefer": "respond-async, wait=1"}
+    reply = server.call("POST", "/v1/swap", files=pictures(server), headers=headers)
+    assert (reply.status_code, reply.json()["state"]) == (202, "queued")
+    server.call("DELETE", reply.headers["location"])
+
+
+def test_a_swap_that_cannot_be_done_says_why(server: Live) -> None:
+    def fail() -> None:
+        usage = Usage(run_ms=10, device_active_ms=10)
+        lease = server.claim().lease
+        server.desk.fail(lease, usage, error="no_face_in_source", fault="caller", retryable=False)
+
+    thread = threading.Thread(target=fail)
+    thread.start()
+    reply = server.call("POST", "/v1/swap", files=pictures(server))
+    thread.join(20)
+    assert (reply.status_code, reply.json()["code"]) == (422, "no_face_in_source")
+
+
+@pytest.mark.parametrize("accept", ["text/html", "image/png;q=0", "image/gif", "application/json"])
+def test_what_cannot_be_made_is_refused_before_anything_is_read(server: Live, accept: str) -> None:
+    reply = server.call("POST", "/v1/swap", files=pictures(server), headers={"Accept": accept})
+    assert (reply.status_code, reply.json()["code"]) == (406, "not_acceptable")
+
+
+def test_videos_are_jobs(server: Live) -> None:
+    reply = server.call("POST", "/v1/swap", files={"target": ("t", CLIP)})
+    assert (reply.status_code, reply.json()["code"]) == (422, "invalid_option")
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("image/png;q=0.5, image/jpeg;q=0.5", "image/png"),
+        ("image/jpeg, */*;q=0.1", "image/jpeg"),
+        ("image/*, image/png;q=0", "image/jpeg"),
+        ("", "image/png"),
+        ("image/webp;q=x, image/avif", "image/avif"),
+        ("IMAGE/JPEG", "image/jpeg"),
+    ],
+)
+def test_accept_is_read_as_the_standard_says(accept: str, kind: str) -> None:
+    assert picture_asked(accept)[1] == kind
+
+
+def test_nothing_acceptable() -> None:
+    with pytest.raises(NotAcceptable):
+        picture_asked("image/*;q=0")
