@@ -65,6 +65,15 @@ def display_map(space: ColourSpace) -> DisplayMap | None:
     return None
 
 
+@lru_cache(maxsize=32)
+def graphics_white(space: ColourSpace) -> int:
+    """The level of 255 at which white letters are as bright as paper; in HDR more would glare (BT.2408)."""
+    if space.transfer not in (transfer.PQ, transfer.HLG):
+        return 255
+    paper = compressed(np.ones(1), _PEAK / WHITE)
+    return round(255 * float(transfer.srgb_signal(paper)[0]))
+
+
 def compressed(light: transfer.Curve, peak: float) -> transfer.Curve:
     """Light in units of diffuse white, 0..peak, to 0..1: a line up to the knee, then a shoulder that ends in `peak`."""
     over, top = np.maximum(light - _KNEE, 0) / (1 - _KNEE), (peak - _KNEE) / (1 - _KNEE)

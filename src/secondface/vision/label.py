@@ -87,7 +87,9 @@ class LabelPainter:
     def paint(self, frame: Frame, faces: Sequence[Face] = (), scene: int = 0) -> Box:
         """Paint the label into `frame`, away from `faces`; returns the only box that was read and written."""
         placed = self._placement_for((frame.width, frame.height, scene), faces)
-        frame.write(placed.box, _composite(frame.read(placed.box), placed.art))
+        # frames of HDR say how bright letters may be; in all others full white is paper
+        white = int(getattr(frame, "graphics_white", 255))
+        frame.write(placed.box, _composite(frame.read(placed.box), placed.art, white))
         return placed.box
 
     def paint_batch(self, batch: FrameBatch) -> list[Box]:
@@ -165,8 +167,9 @@ def _covered(face: Face, box: Box, margin: int) -> float:
     return hidden + 0.1 * box.intersect(head).area / max(1, head.area)
 
 
-def _composite(rgb: RGB8, art: LabelArt) -> RGB8:
-    return np.asarray(cv2.add(cv2.multiply(rgb, art.keep, scale=1 / 255), art.add), np.uint8)
+def _composite(rgb: RGB8, art: LabelArt, white: int) -> RGB8:
+    ink = art.add if white == 255 else cv2.convertScaleAbs(art.add, alpha=white / 255)
+    return np.asarray(cv2.add(cv2.multiply(rgb, art.keep, scale=1 / 255), ink), np.uint8)
 
 
 @lru_cache(maxsize=32)

@@ -5,7 +5,7 @@ import pytest
 
 from secondface.media import transfer
 from secondface.media.primaries import luma_weights, rgb_to_rgb
-from secondface.media.tone import WHITE, compressed, display_map, expanded
+from secondface.media.tone import WHITE, compressed, display_map, expanded, graphics_white
 from secondface.media.ycbcr import ColourSpace
 
 PQ = ColourSpace(9, primaries=9, transfer=16)
@@ -107,3 +107,18 @@ def test_gamuts_agree_with_the_recommendations() -> None:
         np.testing.assert_allclose(rgb_to_rgb(source, 1) @ np.ones(3), 1, atol=1e-9)
     np.testing.assert_allclose(luma_weights(1), (0.2126, 0.0722), atol=1e-4)
     np.testing.assert_allclose(luma_weights(9), (0.2627, 0.0593), atol=1e-4)
+
+
+@pytest.mark.parametrize("code", [transfer.PQ, transfer.HLG])
+def test_a_label_in_hdr_is_as_bright_as_paper(code: int) -> None:
+    space = ColourSpace(9, False, 9, code)
+    look = display_map(space)
+    assert look is not None
+    white = np.full((1, 1, 3), graphics_white(space), np.uint8)
+    signal = look.signal(white).astype(np.float64).mean(keepdims=True) / 255
+    light = transfer.pq_light(signal) if code == transfer.PQ else 1000 * transfer.hlg_scene(signal) ** 1.2
+    assert light.item() == pytest.approx(WHITE, rel=0.04)  # a step of eight bits
+
+
+def test_a_label_in_sdr_is_white() -> None:
+    assert graphics_white(ColourSpace(1, False, 1, 1)) == graphics_white(ColourSpace(9, False, 9, 14)) == 255

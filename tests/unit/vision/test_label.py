@@ -165,3 +165,13 @@ def test_thumbnails_still_get_a_legible_label(size: tuple[int, int]) -> None:
     painter.paint(ArrayFrame(flat(*size, 128)))
     assert painter.placement is not None
     assert painter.placement.art.glyph_px >= 9
+
+
+def test_letters_in_hdr_are_no_brighter_than_the_frame_says() -> None:
+    class HdrFrame(ArrayFrame):
+        graphics_white = 231
+
+    frame, plain = HdrFrame(flat(640, 360, 0)), ArrayFrame(flat(640, 360, 0))
+    LabelPainter().paint(frame)
+    LabelPainter().paint(plain)
+    assert (frame.rgb.max(), plain.rgb.max()) == (226, 250)
