@@ -33,6 +33,7 @@ class Rounds:
     housekeeping: Housekeeping
     leftovers: Leftovers
     tidy_parts: Callable[[], int]
+    tidy_workrooms: Callable[[], int]
     clock: Clock
 
     def look_after_workers(self) -> None:
@@ -41,6 +42,7 @@ class Rounds:
             taken = self.desk.worker_crashed(worker)
             self.autoscaler.note_crash(self.tier, self.clock.now_ms())
             log("rounds.worker_crashed", "warning", worker=worker, jobs=taken)
+            self.tidy_workrooms()
         self.autoscaler.step()
 
     def sweep(self) -> None:
@@ -83,6 +85,7 @@ class RoundThreads:
         for thread in self._threads:
             thread.join()
         self._rounds.fleet.close()
+        self._rounds.tidy_workrooms()
 
     def _workers(self) -> None:
         swept_s = 0.0

@@ -9,7 +9,7 @@ from pathlib import Path
 from secondface.compose import marks_of
 from secondface.compose.rounds import Rounds, RoundThreads
 from secondface.compose.stores import Stores, open_stores
-from secondface.compose.work import lease_desk, local_fleet, most_workers
+from secondface.compose.work import lease_desk, local_fleet, most_workers, workrooms
 from secondface.control.accounts import Accounts
 from secondface.control.admission import Admission
 from secondface.control.approvals import JobRequests
@@ -22,6 +22,7 @@ from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
 from secondface.domain.scaling import Floor, Policy
 from secondface.fleet.line import RelayedBell
+from secondface.fleet.workroom import tidy
 from secondface.gateway.service import Service
 from secondface.media.limits import Limits
 from secondface.media.probe import probe
@@ -53,7 +54,7 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
     rounds = Rounds(
         tier=settings.tier, fleet=fleet, desk=lease_desk(settings, stores, bell), autoscaler=autoscaler,
         housekeeping=Housekeeping(transactions), leftovers=Leftovers(transactions, stores.objects),
-        tidy_parts=stores.objects.tidy, clock=stores.clock,
+        tidy_parts=stores.objects.tidy, tidy_workrooms=lambda: tidy(workrooms(settings)), clock=stores.clock,
     )  # fmt: skip
     threads = RoundThreads(rounds, inner)
     keyring = Keyring(transactions, ids)

@@ -6,6 +6,9 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import SecretStr
 
 from secondface.compose import device_options
 from secondface.compose.stores import Stores, open_stores
@@ -61,7 +64,7 @@ def worker(settings: Settings, name: str | None = None, line: int | None = None)
     sessions = _warm_sessions(settings)
     made = Worker(
         _duties(settings, own_name), lease_desk(settings, stores, bell), stores.objects, sessions, inner,
-        workroom=Workroom(settings.data_dir.absolute() / "work", own_name), **({"tell": wire.tell} if wire else {}),
+        workroom=Workroom(workrooms(settings), own_name), **({"tell": wire.tell} if wire else {}),
     )  # fmt: skip
     return WorkerProcess(made, stores, wire)
 
@@ -82,9 +85,16 @@ def local_fleet(settings: Settings, on_ring: Callable[[str], None]) -> LocalFlee
 
 
 def worker_environment(settings: Settings) -> dict[str, str]:
-    """This process's environment with every setting in it: a worker must not find others in a file."""
+    """This process's environment with every setting in it: a worker must not find others in a file, nor any key."""
     values = {name: getattr(settings, name) for name in type(settings).model_fields}
-    return dict(os.environ) | {ENV_PREFIX + name.upper(): str(value) for name, value in values.items()}
+    told = {ENV_PREFIX + name.upper(): str(value) for name, value in values.items()}
+    secret = {ENV_PREFIX + name.upper() for name, value in values.items() if isinstance(value, SecretStr)}
+    return {name: value for name, value in (dict(os.environ) | told).items() if name not in secret}
+
+
+def workrooms(settings: Settings) -> Path:
+    """Where the workers of this machine keep the files of their attempts."""
+    return settings.data_dir.absolute() / "work"
 
 
 def most_workers(settings: Settings) -> int:

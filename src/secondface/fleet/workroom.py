@@ -16,7 +16,8 @@ from typing import Self
 
 from secondface.errors import DiskFull, InternalFault
 
-_LOCK = "alive.lock"
+_ALIVE = "alive.lock"
+_CHANGES = "changes.lock"
 
 
 class Workroom:
@@ -30,12 +31,13 @@ class Workroom:
         """Make the folder, and remove those of dead workers. Raises InternalFault where it cannot be made."""
         try:
             self._root.mkdir(parents=True, exist_ok=True)
-            self._folder.mkdir(mode=0o700)
-            self._lock = os.open(self._folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            with _one_at_a_time(self._root):
+                self._folder.mkdir(mode=0o700)
+                self._lock = os.open(self._folder / _ALIVE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+                fcntl.flock(self._lock, fcntl.LOCK_EX)
         except OSError as error:
             raise InternalFault(f"{self._folder}: {error.strerror}") from error
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self.tidy()
+        tidy(self._root)
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -43,15 +45,6 @@ class Workroom:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
-
-    def tidy(self) -> int:
-        """Remove folders whose worker is dead; returns how many."""
-        removed = 0
-        for other in self._root.iterdir():
-            if other != self._folder and other.is_dir() and _abandoned(other):
-                shutil.rmtree(other, ignore_errors=True)
-                removed += 1
-        return removed
 
     @contextmanager
     def attempt(self, name: str) -> Generator[Path]:
@@ -67,9 +60,32 @@ class Workroom:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def tidy(root: Path) -> int:
+    """Remove the folders of workers that are dead; returns how many."""
+    removed = 0
+    with contextlib.suppress(OSError), _one_at_a_time(root):
+        for folder in root.iterdir():
+            if folder.is_dir() and _abandoned(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+                removed += 1
+    return removed
+
+
+@contextmanager
+def _one_at_a_time(root: Path) -> Generator[None]:
+    """A folder that is just being made, and not locked yet, must not be taken for one that was left."""
+    with (root / _CHANGES).open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def _abandoned(folder: Path) -> bool:
-    """Whether nobody holds the folder's lock; one that is just being made has none yet, and is left alone."""
-    with contextlib.suppress(OSError), (folder / _LOCK).open("rb") as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    """Whether nobody holds the folder's lock. Without a lock in it, its worker died while it was made."""
+    try:
+        with (folder / _ALIVE).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
         return True
-    return False
+    except OSError:
+        return False
+    return True

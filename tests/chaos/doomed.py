@@ -1,0 +1,106 @@
+"""A real worker process to which something happens at a given place of an attempt.
+
+`$DOOM` names a file. Where it says `PLACE ACT`, the worker does ACT when it next comes to PLACE, once:
+kill (SIGKILL of itself), stop (SIGSTOP), or wait (half a second, after it made `$DOOM.reached`).
+An input whose key ends in `poison.png` kills whoever fetches it, always.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from secondface.compose import work
+from secondface.settings import load_settings
+
+_DOOM = Path(os.environ["DOOM"])
+
+
+def at(place: str) -> None:
+    """Do what was asked for at this place."""
+    try:
+        words = _DOOM.read_text().split()
+    except FileNotFoundError:
+        return
+    if words[:1] != [place]:
+        return
+    _DOOM.unlink()
+    Path(f"{_DOOM}.reached").touch()
+    match words[1]:
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+        case _:
+            time.sleep(0.5)
+
+
+class Around:
+    """Everything of another object, but for what a subclass does first."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+class DoomedLeases(Around):
+    def claim(self, offer: Any) -> Any:
+        grant = self.inner.claim(offer)
+        if grant is not None:
+            at("claimed")
+        return grant
+
+    def succeed(self, *told: Any) -> None:
+        at("stored")
+        self.inner.succeed(*told)
+        at("told")
+
+
+class DoomedObjects(Around):
+    def read(self, key: str) -> Iterator[bytes]:
+        at("fetch")
+        if key.endswith("poison.png"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return self.inner.read(key)
+
+    def put(self, key: str, chunks: Iterable[bytes], content_type: str) -> Any:
+        def slowly() -> Iterator[bytes]:
+            for chunk in chunks:
+                yield chunk[: len(chunk) // 2]
+                at("store")
+                yield chunk[len(chunk) // 2 :]
+
+        return self.inner.put(key, slowly(), content_type)
+
+
+class DoomedSessions(Around):
+    device = "cpu"
+
+    def get(self, name: str) -> Any:
+        return DoomedSession(self.inner.get(name))
+
+
+class DoomedSession(Around):
+    def run(self, inputs: Any) -> Any:
+        at("run")
+        return self.inner.run(inputs)
+
+
+def main(name: str, line: int) -> None:
+    process = work.worker(load_settings(), name, line)
+    worker: Any = process.worker
+    worker._leases = DoomedLeases(worker._leases)
+    worker._objects = DoomedObjects(worker._objects)
+    worker._sessions._sessions = DoomedSessions(worker._sessions._sessions)
+    process.run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,162 @@
+"""A whole service on SQLite and a folder with real worker processes, for tests that break it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import psutil
+
+from secondface.compose.service import server
+from secondface.compose.work import local_fleet
+from secondface.control.admission import Probed, Rate, Submission
+from secondface.control.leftovers import Leftovers
+from secondface.domain.billing import bill
+from secondface.domain.jobs import Job
+from secondface.fleet.local import LocalFleet, Starting
+from secondface.settings import load_settings
+from secondface.spec.work import StoredInput, WorkOrder
+from tests.unit.fleet.workshop import check_usage, face
+
+_ENDS = ("job.succeeded", "job.failed", "job.cancelled", "job.expired")
+
+
+def eventually(holds: Callable[[], object], seconds: float = 60.0) -> None:
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until, "it did not come true"
+        time.sleep(0.01)
+
+
+class Plant:
+    """One service, an operator's key, and words for tests."""
+
+    def __init__(self, folder: Path, monkeypatch: object, *, starts: bool = True, **settings: object) -> None:
+        self.folder, self.doom = folder, folder / "doom"
+        words = {
+            "data_dir": folder / "data", "worker_backoff_s": 0, "worker_jobs": 2, "lease_s": 2, "heartbeat_ms": 200,
+            "workers_least": 1, "workers_most": 1, **settings,
+        }  # fmt: skip
+        self.settings = load_settings(**words)
+        os.environ["DOOM"] = str(self.doom)
+        monkeypatch.setattr("secondface.compose.service.local_fleet", self._doomed_fleet)  # type: ignore[attr-defined]
+        self.service = server(self.settings)
+        key = self.service.accounts.first_start()
+        assert key is not None
+        self.caller = self.service.keyring.caller(key)
+        self.accepted: list[str] = []
+        if starts:
+            self.service.start()
+
+    def _doomed_fleet(self, settings: object, on_ring: Callable[[str], None]) -> LocalFleet:
+        usual = local_fleet(self.settings, on_ring)
+        starting: Starting = usual._starting  # pyright: ignore[reportPrivateUsage]
+        doomed = Path(__file__).with_name("doomed.py")
+        return LocalFleet(
+            Starting(
+                command=lambda name, line: [sys.executable, str(doomed), name, str(line)],
+                environment=starting.environment, logs=starting.logs, grace_s=1.0,
+            ),
+            usual._ids, usual._clock, on_ring,  # pyright: ignore[reportPrivateUsage]
+        )  # fmt: skip
+
+    # ---- jobs --------------------------------------------------------------------------------------------------------
+
+    @cache  # noqa: B019 - a plant lives as long as its tests
+    def put(self, name: str, content: bytes) -> StoredInput:
+        """An upload; once for all jobs, for what a worker reads is never replaced."""
+        stored = self.service.objects.put(f"uploads/{name}", [content], "image/png")
+        return StoredInput(key=stored.key, name=name, sha256=stored.sha256, size_bytes=stored.size_bytes)
+
+    def submit(self, target: str = "target.png", **changes: object) -> str:
+        order = WorkOrder(
+            sources=((self.put("source.png", face("a")),),), target=self.put(target, face("b")), restore="off",
+            output_name="out.png",
+        )  # fmt: skip
+        words = {
+            "spec": order.model_dump_json(), "digest": "d", "tier": self.settings.tier, "probed": Probed(),
+            "rate": Rate(active_us=2_000_000), **changes,
+        }  # fmt: skip
+        job = self.service.admission.submit(self.caller, Submission(**words)).job  # type: ignore[arg-type]
+        self.accepted.append(job.id)
+        return job.id
+
+    def job(self, job_id: str) -> Job:
+        with self.service.transactions.view() as work:
+            return work.jobs.get(job_id)
+
+    def wait(self, *job_ids: str) -> list[Job]:
+        eventually(lambda: all(self.job(each).ended for each in job_ids))
+        return [self.job(each) for each in job_ids]
+
+    # ---- what happens to workers -------------------------------------------------------------------------------------
+
+    def doom_at(self, place: str, act: str) -> None:
+        """Let it happen to the next worker that comes to that place."""
+        self.reached.unlink(missing_ok=True)
+        fresh = self.doom.with_suffix(".new")
+        fresh.write_text(f"{place} {act}")
+        fresh.replace(self.doom)
+
+    @property
+    def reached(self) -> Path:
+        return Path(f"{self.doom}.reached")
+
+    def workers(self) -> list[psutil.Process]:
+        """Processes of this service's workers."""
+        return [each for each in psutil.Process().children() if _doom_of(each) == str(self.doom)]
+
+    def warm(self, count: int = 1) -> None:
+        """Wait for that many workers that are ready."""
+        fleet = self.service.fleet
+        assert fleet is not None
+        eventually(lambda: [each.state for each in fleet.workers(self.settings.tier)].count("idle") >= count)
+
+    # ---- afterwards --------------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """What holds whatever happened, once all jobs have ended."""
+        jobs = self.wait(*self.accepted)
+        with self.service.transactions.view() as work:
+            assert work.ledger.imbalance() == 0
+            for job in jobs:
+                kinds = [each.event.kind for each in work.journal.since(job.id)]
+                assert [kind for kind in kinds if kind in _ENDS] == [f"job.{job.state}"]
+                entries = [entry.kind for entry in work.ledger.entries(job.id)]
+                assert len(entries) == len(set(entries))
+            charged = sum(bill(job).total_micros for job in jobs)
+            assert work.ledger.balance(f"revenue:{self.caller.account.id}", "CNY") == charged
+        for job in jobs:
+            for attempt in job.attempts:
+                check_usage(attempt.usage)
+        self._check_files(jobs)
+
+    def _check_files(self, jobs: Sequence[Job]) -> None:
+        objects = self.service.objects
+        objects.tidy()  # type: ignore[attr-defined]
+        Leftovers(self.service.transactions, objects).step()
+        eventually(lambda: not list((self.folder / "data").rglob("*.part")), 5)
+        wanted = {job.result.rsplit("/", 1)[0] for job in jobs if job.result is not None}
+        assert {key.rsplit("/", 1)[0] for key in objects.keys("jobs/")} == wanted
+        for job in jobs:
+            if job.result is not None:
+                assert sum(len(chunk) for chunk in objects.read(job.result)) == objects.head(job.result).size_bytes
+
+    def close(self) -> None:
+        for process in self.workers():
+            process.send_signal(signal.SIGCONT)
+        self.service.stop()
+        assert not self.workers()
+        assert [path for path in (self.folder / "data" / "work").iterdir() if path.is_dir()] == []
+
+
+def _doom_of(process: psutil.Process) -> str | None:
+    try:
+        return process.environ().get("DOOM")
+    except psutil.Error:
+        return None
