@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import traceback
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
@@ -56,7 +57,7 @@ def application(
     sender = Sender(service, desk.outgoing, lambda outcome: figures.deliveries.labels(outcome).inc())
     app = FastAPI(
         title="secondface", version=__version__, description=_DESCRIPTION, redoc_url=None, docs_url=None,
-        lifespan=_lifespan(service, sender, watch),
+        redirect_slashes=False, lifespan=_lifespan(service, sender, watch),
     )  # fmt: skip
     app.state.service, app.state.options, app.state.desk = service, options, desk
     app.state.registry, app.state.watch, app.state.sender = registry, watch, sender
@@ -76,7 +77,7 @@ def application(
 
 
 class Named:
-    """ASGI middleware: gives each request an id, which stands in the answer, in problems and in the log."""
+    """ASGI middleware: gives each request an id, for its answer, its problem and the log; and answers our own bugs."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app, self._service = app, service
@@ -88,12 +89,23 @@ class Named:
         request_id = self._service.ids.new("req")
         scope["secondface.request_id"] = request_id
 
+        started = False
+
         async def named(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id.encode())]
             await send(message)
 
-        await self._app(scope, receive, named)
+        try:
+            await self._app(scope, receive, named)
+        except Exception as error:  # the last door: whatever comes here is our bug and must say so
+            observe.log("gateway.bug", "error", request=request_id, trace=traceback.format_exc())
+            if started:
+                raise  # half an answer cannot be taken back: the server ends the connection
+            fault = InternalFault(f"{type(error).__name__}: {error}")
+            await answer(Request(scope), fault)(scope, receive, named)
 
 
 def _lifespan(service: Service, sender: Sender, watch: Watch) -> Any:
@@ -147,10 +159,6 @@ def _handle_problems(app: FastAPI) -> None:
     @app.exception_handler(ClientDisconnect)
     async def gone(_request: Request, _error: ClientDisconnect) -> Response:  # pyright: ignore[reportUnusedFunction]
         return Response(status_code=400)  # nobody reads it
-
-    @app.exception_handler(Exception)
-    async def fault(request: Request, error: Exception) -> JSONResponse:  # pyright: ignore[reportUnusedFunction]
-        return answer(request, InternalFault(f"{type(error).__name__}: {error}"))
 
 
 def _invalid(request: Request, error: RequestValidationError) -> SecondfaceError:

@@ -15,7 +15,6 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from secondface.gateway.refusals import BodyInvalid, BodyTooLarge
 
 MOST_PARTS = 100
-_MOST_HEADER_BYTES = 8 << 10
 _Event = tuple[Literal["begin", "data", "end"], bytes]
 
 
@@ -55,7 +54,6 @@ class _Events:
         self.headers: list[dict[bytes, bytes]] = []
         self.ended = False
         self._header = _Header()
-        self._size = 0
         self.parser = MultipartParser(boundary, {
             "on_part_begin": self._part_begin, "on_header_field": self._field, "on_header_value": self._value,
             "on_header_end": self._header_end, "on_headers_finished": lambda: self.ready.append(("begin", b"")),
@@ -73,24 +71,16 @@ class _Events:
         if len(self.headers) >= MOST_PARTS:
             raise BodyInvalid(f"A form has at most {MOST_PARTS} parts.")
         self.headers.append({})
-        self._size = 0
 
     def _field(self, data: bytes, start: int, end: int) -> None:
-        self._count(end - start)
         self._header.name += data[start:end]
 
     def _value(self, data: bytes, start: int, end: int) -> None:
-        self._count(end - start)
         self._header.value += data[start:end]
 
     def _header_end(self) -> None:
         self.headers[-1][bytes(self._header.name).lower()] = bytes(self._header.value)
         self._header = _Header()
-
-    def _count(self, size: int) -> None:
-        self._size += size
-        if self._size > _MOST_HEADER_BYTES:
-            raise BodyInvalid("The headers of a part are too long.")
 
     def _end(self) -> None:
         self.ended = True
