@@ -353,7 +353,7 @@ class AccountMissing(AccessProblem):
 class JobProblem(SecondfaceError):
     """The job cannot do what was asked of it.
 
-    Look at the job's state first: `secondface jobs` lists them.
+    Look at the job's state first: `secondface jobs list` shows them.
     """
 
     code = "job_problem"
@@ -363,7 +363,7 @@ class JobProblem(SecondfaceError):
 class JobMissing(JobProblem):
     """There is no job of that name in this account.
 
-    Check the job's id and the key that you use; `secondface jobs` lists the jobs of the account.
+    Check the job's id and the key that you use; `secondface jobs list` shows the jobs of the account.
     """
 
     code = "job_missing"

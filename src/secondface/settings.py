@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
@@ -110,6 +110,10 @@ class Settings(BaseSettings):
         description="Database of the service: sqlite:///FILE or postgresql://USER@HOST/NAME; empty is a file in "
         "data_dir.",
     )
+    server: str = Field(
+        default="", description="Service that commands speak to instead of this machine, as http://HOST:PORT."
+    )
+    api_key: SecretStr = Field(default=SecretStr(""), description="Key for that service.")
     listen_host: str = Field(
         default="127.0.0.1", description="Address that the service listens on; 0.0.0.0 is every network."
     )

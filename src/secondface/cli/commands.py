@@ -25,6 +25,9 @@ class Session:
 
     language: Language
     screen: Screen = field(default_factory=Screen)
+    server: str | None = None
+    """What --server said; None leaves it to the settings."""
+    key: str | None = None
 
     @cached_property
     def settings(self) -> Settings:
@@ -55,6 +58,28 @@ def shared_options() -> list[click.Parameter]:
             help=_("Log events to stderr as JSON lines, and show the traceback of a fault."),
         ),
     ]
+
+
+def service_options() -> list[click.Parameter]:
+    """Which service a command speaks to; also read from the settings."""
+    return [
+        click.Option(["--server"], metavar=_("ADDRESS"), expose_value=False, callback=_remember_server,
+                     help=_("Service that does the work, as http://HOST:PORT; also SECONDFACE_SERVER. "
+                            "An empty one is this machine.")),
+        click.Option(["--key"], metavar=_("KEY"), expose_value=False, callback=_remember_key,
+                     help=_("Key for that service; better in SECONDFACE_API_KEY, where no list of processes "
+                            "shows it.")),
+    ]  # fmt: skip
+
+
+def _remember_server(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        session(context).server = value
+
+
+def _remember_key(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        session(context).key = value
 
 
 def json_option() -> click.Option:
@@ -143,9 +168,9 @@ def name_run(args: Sequence[str]) -> list[str]:
     while at < len(args) and args[at].startswith("-"):
         if args[at] in ("-h", "--help", "--version"):
             return list(args)
-        if args[at] == "--lang":
+        if args[at] in ("--lang", "--server", "--key"):
             at += 2
-        elif args[at].startswith("--lang=") or args[at] == "--debug":
+        elif args[at].startswith(("--lang=", "--server=", "--key=")) or args[at] == "--debug":
             at += 1
         else:
             return [*args[:at], "run", *args[at:]]

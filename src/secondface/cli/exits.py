@@ -6,7 +6,16 @@ import signal
 from dataclasses import dataclass
 
 from secondface.cli.language import gettext as _
-from secondface.errors import BadMedia, BadRequest, Cancelled, FaceProblem, ProviderFault, SecondfaceError
+from secondface.errors import (
+    AccessProblem,
+    BadMedia,
+    BadRequest,
+    Cancelled,
+    FaceProblem,
+    JobProblem,
+    ProviderFault,
+    SecondfaceError,
+)
 
 OK = 0
 NEGATIVE = 1
@@ -39,6 +48,8 @@ def exits() -> tuple[Exit, ...]:
         Exit(5, _("The pictures do not hold the faces that were asked for."), FaceProblem),
         Exit(6, _("secondface or this machine failed; nothing is charged."), ProviderFault),
         Exit(SOME_FAILED, _("Some of several files could not be done; the table says which and why.")),
+        Exit(8, _("The key, the account or its budget does not allow it."), AccessProblem),
+        Exit(9, _("The job cannot do what was asked of it, or it ended by its limits."), JobProblem),
         Exit(HUNG_UP, _("The terminal was closed (SIGHUP); nothing was left behind.")),
         Exit(130, _("Cancelled (Ctrl-C); nothing was left behind."), Cancelled),
         Exit(QUIT, _("Stopped by SIGQUIT (Ctrl-\\); nothing was left behind.")),

@@ -11,7 +11,7 @@ from io import TextIOWrapper
 import click
 
 from secondface import __version__, observe
-from secondface.cli.commands import Commands, Session, shared_options
+from secondface.cli.commands import Commands, Session, service_options, shared_options
 from secondface.cli.exits import CLOSED_PIPE, OK, USAGE, exit_code
 from secondface.cli.language import asked_for, choose_language, speak
 from secondface.cli.language import gettext as _
@@ -22,18 +22,34 @@ from secondface.errors import Cancelled, InternalFault, InvalidSetting, Secondfa
 
 def build() -> click.Group:
     """All commands, with help in the language that was chosen."""
-    from secondface.cli import config, demo, doctor, models, quote, run, serve, steps, verify, worker
+    from secondface.cli import (
+        billing,
+        config,
+        demo,
+        doctor,
+        jobs,
+        keys,
+        models,
+        quote,
+        run,
+        serve,
+        steps,
+        verify,
+        worker,
+    )
 
     return Commands(
         "secondface",
         params=[
             *shared_options(),
+            *service_options(),
             click.Option(["--version"], is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
                          help=_("Print the version.")),
         ],
         commands=[
             run.command(), quote.command(), demo.command(), steps.command(), models.group(), doctor.command(),
             config.group(), verify.command(), serve.command(), worker.command(),
+            jobs.group(), keys.group(), *billing.commands(),
         ],
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
         no_args_is_help=True,
@@ -47,7 +63,7 @@ def build() -> click.Group:
             "Every result carries a visible label and metadata that say it was made by AI."
         ),
         epilog=_("Exit codes: 0 done, 1 answer no, 2 usage, 3 request, 4 file, 5 face, 6 our fault, 7 some files "
-                 "failed, 130 cancelled."),
+                 "failed, 8 key or budget, 9 job, 130 cancelled."),
     )  # fmt: skip
 
 

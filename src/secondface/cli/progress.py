@@ -27,7 +27,7 @@ def progress_bar(screen: Screen, price: PriceRow) -> Generator[OnProgress | None
     if screen.mode != "people" or not screen.err.is_terminal:
         yield None
         return
-    with Bar(*_columns(), console=screen.err, transient=True, expand=True) as bar:
+    with Bar(*columns(), console=screen.err, transient=True, expand=True) as bar:
         task = bar.add_task(_("loading models"), total=None, facts="")
 
         def tell(progress: Progress) -> None:
@@ -89,7 +89,7 @@ def folder_bar(screen: Screen, price: PriceRow, files: Sequence[Path]) -> Genera
         return
     # Lines that are printed meanwhile go above the bar, unless they go to a file or a pipe.
     above = screen.out.is_terminal
-    with Bar(*_columns(), console=screen.err, transient=True, expand=True, redirect_stdout=above) as bar:
+    with Bar(*columns(), console=screen.err, transient=True, expand=True, redirect_stdout=above) as bar:
         yield FolderBar(bar, price, files)
 
 
@@ -100,7 +100,8 @@ def _size(path: Path) -> int:
         return 1
 
 
-def _columns() -> tuple[ProgressColumn, ...]:
+def columns() -> tuple[ProgressColumn, ...]:
+    """What a bar shows: a sign of life, what is done, how far it is, and facts."""
     return (
         SpinnerColumn(style=ACCENT),
         TextColumn("{task.description}"),

@@ -10,7 +10,8 @@ import click
 from secondface.cli.commands import SectionedCommand, session
 from secondface.cli.language import gettext as _
 from secondface.cli.receipts import prices_now
-from secondface.cli.run import set_mode
+from secondface.cli.remote import asks_a_service
+from secondface.cli.run import require_no_service_options, set_mode
 from secondface.cli.run_options import RunOptions, request_of, sections
 from secondface.cli.signals import stop_on_signals
 from secondface.domain.pricing import Quote, format_micros, quote
@@ -28,7 +29,7 @@ def command() -> click.Command:
         short_help=_("Say what a run will cost on each tier, before it runs."),
         help=_(
             "Say what a run will cost on each tier, before it runs. The pipeline is rehearsed on the first frames of "
-            "the target, on this machine's device; nothing is written.\n\n"
+            "the target, on this machine's device; nothing is written. With --server, the service says it.\n\n"
             "\b\n"
             "Example:\n"
             "  secondface quote -s me.jpg -t clip.mp4\n"
@@ -49,6 +50,12 @@ def _quote(context: click.Context, **raw: Any) -> None:
         raise InvalidOption("quote: give one target.", option="target")
     target = Path(options["target"][0])
     output = options["output"] or f"quote{ending_for(target)}"
+    if asks_a_service(own):
+        from secondface.cli.remote_run import quote_remotely
+
+        quote_remotely(own, options, target, output)
+        return
+    require_no_service_options(options)
     request = request_of(options, own.settings, target, output)
     with stop_on_signals() as stop:
         try:

@@ -14,7 +14,6 @@ from secondface.domain.pricing import (
     Market,
     PriceRow,
     Receipt,
-    ReceiptLine,
     Usage,
     default_price_book,
     format_micros,
@@ -93,14 +92,18 @@ def show_receipt(screen: Screen, usage: Usage, price: PriceRow) -> None:
     """Every millisecond of the run, charged or not and why, and the sum."""
     made = bill(usage, price)
     screen.heading(_("Receipt"))
-    screen.rows([_line(line) for line in made.lines if line.length_ms], right=(1,), dim=(2,))
+    screen.rows(
+        [line_words(line.item, line.length_ms, line.reason) for line in made.lines if line.length_ms],
+        right=(1,),
+        dim=(2,),
+    )
     screen.line(
         "  "
         + _("{seconds} device s x {price} per s ({tier}, {market}) = {total}").format(
             seconds=made.charged_s,
             price=format_micros(price.price_micros, made.currency),
             tier=price.tier,
-            market=_market(price.market),
+            market=market_word(price.market),
             total=format_micros(made.total_micros, made.currency),
         ),
         "bold",
@@ -131,7 +134,8 @@ def show_tiers(screen: Screen, usage: Usage) -> None:
     screen.line("  " + _("(A faster tier needs fewer seconds; these are the seconds measured here.)"), "dim")
 
 
-def _line(line: ReceiptLine) -> tuple[str, str, str]:
+def line_words(item: str, length_ms: int, reason: str) -> tuple[str, str, str]:
+    """A line of a receipt: what it is, how long it took, and why it is charged or not."""
     names = {
         "boot": _("start"), "load": _("load models"), "fetch": _("open inputs"), "device": _("device worked"),
         "run": _("decode, encode, wait"), "store": _("write and check"),
@@ -145,8 +149,8 @@ def _line(line: ReceiptLine) -> tuple[str, str, str]:
         "segment_reused": _("charged: finished segments that were reused"),
         "from_cache": _("not charged: the result was there already"),
     }
-    return f"  {names[line.item]}", f"{line.length_ms} ms", reasons[line.reason]
+    return f"  {names[item]}", f"{length_ms} ms", reasons.get(reason, reason)
 
 
-def _market(market: Market) -> str:
+def market_word(market: Market) -> str:
     return _("spot") if market == "spot" else _("on demand")

@@ -14,10 +14,11 @@ from secondface.cli.language import gettext as _
 from secondface.cli.logbook import append_to_log
 from secondface.cli.progress import progress_bar
 from secondface.cli.receipts import price_of, result_object, show_result
+from secondface.cli.remote import asks_a_service
 from secondface.cli.run_options import RunOptions, request_of, sections
 from secondface.cli.signals import Stop, stop_on_signals
 from secondface.domain.pricing import PriceRow
-from secondface.errors import Cancelled, OutputOccupied
+from secondface.errors import Cancelled, InvalidOption, OutputOccupied
 
 if TYPE_CHECKING:
     from secondface.models.devices import DeviceChoice
@@ -49,6 +50,8 @@ def command() -> click.Command:
             "  secondface run -s me.jpg -t clip.mov -o out.mp4 --from 00:01:00 --to 00:01:10 --scale 50%\n"
             "A folder; run it again to do only what is not done yet:\n"
             "  secondface run -s me.jpg -t clips/ -o done/\n"
+            "The same on a service, which charges by the second:\n"
+            "  secondface --server http://gpu.example:8080 run -s me.jpg -t clip.mp4 -o out.mp4 --max-cost 0.30\n"
             "Only restore and enlarge, without a swap:\n"
             "  secondface run -t old.jpg -o out.png --pipeline denoise,face_restore,upscale"
         ),
@@ -62,8 +65,13 @@ def _run(context: click.Context, **raw: Any) -> int | None:
     own, options = session(context), cast("RunOptions", raw)
     set_mode(own, quiet=options["quiet"], json=options["json"])
     settings = own.settings
-    price = price_of(options["tier"] or settings.tier, options["market"] or settings.market)
     gathered = gather(options["target"], options["output"])
+    if asks_a_service(own):
+        from secondface.cli.remote_run import run_remotely
+
+        return run_remotely(own, options, gathered)
+    require_no_service_options(options)
+    price = price_of(options["tier"] or settings.tier, options["market"] or settings.market)
     if gathered.into_folder:
         return run_folder(own, options, gathered, price)
     request = request_of(options, settings, gathered.files[0], options["output"])
@@ -81,6 +89,13 @@ def set_mode(own: Session, *, quiet: bool, json: bool) -> None:
     if quiet and json:
         raise click.UsageError(_("--quiet and --json exclude each other."))
     own.screen.mode = "quiet" if quiet else "json" if json else "people"
+
+
+def require_no_service_options(options: RunOptions) -> None:
+    """Refuse what only a service can do, instead of leaving it out in silence. Raises InvalidOption."""
+    for name in ("max_cost", "priority", "deadline", "likeness_confirmed", "detach"):
+        if options[name]:
+            raise InvalidOption(f"--{name.replace('_', '-')} is for a service; give --server.", option=name)
 
 
 def execute(own: Session, request: RunRequest, price: PriceRow, device: DeviceChoice | None = None) -> RunReport:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from secondface.cli.commands import Section, json_option, quiet_option
+from secondface.cli.commands import Section, json_option, quiet_option, service_options
 from secondface.cli.language import gettext as _
 from secondface.domain.pricing import Market
 from secondface.errors import InvalidOption
@@ -55,6 +55,11 @@ class RunOptions(TypedDict):
     device: DeviceChoice | None
     tier: str | None
     market: Market | None
+    max_cost: str | None
+    priority: int | None
+    deadline: int | None
+    likeness_confirmed: bool
+    detach: bool
     quiet: bool
     json: bool
 
@@ -69,6 +74,7 @@ def sections(*, needs_output: bool = True) -> list[Section]:
         Section(_("Video: how it is encoded"), _encoding_options()),
         Section(_("Pictures and metadata"), _still_options()),
         Section(_("Machine and price"), _machine_options()),
+        Section(_("A service that does the work"), _service_options(needs_output=needs_output)),
     ]
 
 
@@ -165,10 +171,29 @@ def _machine_options() -> list[click.Parameter]:
     return [
         click.Option(["--device"], type=click.Choice(["auto", "cpu", "cuda", "tensorrt"]),
                      help=_("Where the models run; `secondface doctor` says what works here.")),
-        click.Option(["--tier"], metavar=_("NAME"), help=_("Device class whose price is shown: cpu, t4, a10g, v100.")),
-        click.Option(["--market"], type=click.Choice(["on_demand", "spot"]), help=_("Market whose price is shown.")),
+        click.Option(["--tier"], metavar=_("NAME"),
+                     help=_("Device class whose price is shown: cpu, t4, a10g, v100; of a service, the one that "
+                            "works.")),
+        click.Option(["--market"], type=click.Choice(["on_demand", "spot"]),
+                     help=_("Market whose price is shown; of a service, the one that is asked for.")),
         quiet_option(),
         json_option(),
+    ]  # fmt: skip
+
+
+def _service_options(*, needs_output: bool) -> list[click.Parameter]:
+    return [
+        *service_options(),
+        click.Option(["--max-cost"], metavar=_("AMOUNT"),
+                     help=_("Stop the job before it would cost more, such as 0.30.")),
+        click.Option(["--priority"], type=click.IntRange(-10, 10), metavar="-10..10",
+                     help=_("Higher goes first among your own jobs.")),
+        click.Option(["--deadline"], type=click.IntRange(1, 30 * 86_400), metavar=_("SECONDS"),
+                     help=_("Give it up if it has not ended by then; that costs nothing.")),
+        click.Option(["--likeness-confirmed"], is_flag=True,
+                     help=_("You say that you may use the likenesses of the sources.")),
+        click.Option(["--detach"], is_flag=True, hidden=not needs_output,
+                     help=_("Print the job's id and do not wait; `secondface jobs result` fetches it later.")),
     ]  # fmt: skip
 
 

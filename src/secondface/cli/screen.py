@@ -97,8 +97,11 @@ class Screen:
     def heading(self, text: str) -> None:
         self.line(text, f"bold {ACCENT}")
 
-    def rows(self, rows: Sequence[Sequence[str]], right: Sequence[int] = (), dim: Sequence[int] = ()) -> None:
-        """Aligned columns without lines; `right` are columns of figures, `dim` are side remarks."""
+    def rows(
+        self, rows: Sequence[Sequence[str]], right: Sequence[int] = (), dim: Sequence[int] = (),
+        whole: Sequence[int] = (),
+    ) -> None:  # fmt: skip
+        """Aligned columns without lines: `right` figures, `dim` side remarks, `whole` what is copied from there."""
         if self.mode != "people" or not rows:
             return
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
@@ -107,7 +110,7 @@ class Screen:
                 justify="right" if column in right else "left",
                 style="dim" if column in dim else "",
                 overflow="fold",
-                no_wrap=column in right,
+                no_wrap=column in right or column in whole,
             )
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
+
+from secondface.errors import Cancelled
 
 
 class Stop(threading.Event):
@@ -20,7 +22,18 @@ class Stop(threading.Event):
 
 
 @contextmanager
-def stop_on_signals() -> Generator[Stop]:
+def cancel_on_signals() -> Generator[None]:
+    """While inside, the first signal raises Cancelled wherever the process waits; a second one kills it after all."""
+    with stop_on_signals(_raise_cancelled):
+        yield
+
+
+def _raise_cancelled(number: int) -> None:
+    raise Cancelled(signal=number)
+
+
+@contextmanager
+def stop_on_signals(then: Callable[[int], None] = lambda _number: None) -> Generator[Stop]:
     """While inside, signals set the Stop instead of killing the process; a second Ctrl-C kills it after all."""
     stop = Stop()
 
@@ -29,6 +42,7 @@ def stop_on_signals() -> Generator[Stop]:
             raise KeyboardInterrupt
         stop.received = number
         stop.set()
+        then(number)
 
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGQUIT]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
