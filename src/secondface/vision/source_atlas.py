@@ -13,17 +13,17 @@ import numpy as np
 
 from secondface.frames import RGB8, Box, Face, Float, Mask01
 from secondface.vision.face_cover import covered_share
-from secondface.vision.mesh_render import facing, rasterise
+from secondface.vision.mesh_render import normals, rasterise
 from secondface.vision.mesh_shape import symmetric
 from secondface.vision.mesh_topology import MESH_POINTS, atlas_shape, topology, with_skirt, zones
+from secondface.vision.shading import broad_shading, fit_shading
 from secondface.vision.skin_light import light_field, skin_likelihood
+from secondface.vision.source_cover import grows_beard, thin_cover
 
 COARSE_DENSITY = 128
 """Pixels per face width of the atlas's masks and light."""
 LIGHT_REACH = 0.17
 """Of a light field, in face widths; source and target must use the same."""
-_WIDE_REACH = 0.3
-"""How far the light on cheeks and nose is carried to tell skin from beard and hair."""
 _SMALL_FACE_PX = 320
 """A source face narrower than this is enlarged, once, by super-resolution."""
 _STRAY_REACH = 0.05
@@ -62,6 +62,8 @@ class _View:
     rgb: Float
     trust: Mask01
     """How squarely and how finely the picture sees each texel."""
+    normals: Float
+    """[h,w,3] where the surface points in that picture, z towards the camera."""
 
 
 def build_atlas(pictures: Sequence[tuple[RGB8, Face]], enlarge: Callable[[RGB8], RGB8] | None = None) -> SourceAtlas:
@@ -100,12 +102,12 @@ def _unroll(rgb: RGB8, face: Face, density: int) -> _View:
     crop = cv2.resize(crop, size, interpolation=cv2.INTER_AREA) if scale < 1 else crop
     scales = np.array([size[0] / box.width, size[1] / box.height], np.float32)
     place = (mesh[:, :2] - [box.x0, box.y0]) * scales - 0.5
-    cosine = facing(mesh)
     canvas = rasterise(topology().atlas * density, atlas_shape(density))
-    carried = canvas.carry(np.concatenate([place, cosine[:, None]], 1).astype(np.float32))
+    carried = canvas.carry(np.concatenate([place, normals(mesh)], 1).astype(np.float32))
     seen = cv2.remap(crop, carried[..., :2], None, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
-    ramp = np.clip((carried[..., 2] - 0.12) / 0.5, 0, 1)
-    return _View(seen.astype(np.float32), (ramp * ramp * min(1.0, face.size_px / density)).astype(np.float32))
+    ramp = np.clip((carried[..., 4] - 0.12) / 0.5, 0, 1)
+    trust = ramp * ramp * min(1.0, face.size_px / density)
+    return _View(seen.astype(np.float32), trust.astype(np.float32), np.ascontiguousarray(carried[..., 2:]))
 
 
 def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
@@ -123,11 +125,16 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
         small, small_trust = coarse(view.rgb), coarse(view.trust)
         core = zone.core * (small_trust > 0.15)
         plain = skin_likelihood(small, core)
-        wide = light_field(small, core * plain, _WIDE_REACH * COARSE_DENSITY)
-        here_light = light_field(small, zone.skin * plain * (small_trust + 0.02), LIGHT_REACH * COARSE_DENSITY)
-        here_certain = np.clip(small_trust * 4, 0, 1) * (
-            1 - covered_share(small, wide, zone, core, COARSE_DENSITY, zone.beard)
-        )
+        visible = zone.skin * (small_trust > 0.02)
+        shading = fit_shading(small, coarse(view.normals), visible, core * plain)
+        covered = covered_share(small, shading, zone, core, COARSE_DENSITY, zone.beard, crossing=False)
+        skin = zone.skin * plain * (1 - covered) * (small_trust + 0.02)
+        broad = broad_shading(shading, visible, COARSE_DENSITY)
+        here_light = broad * light_field(small / np.maximum(broad, 1), skin, LIGHT_REACH * COARSE_DENSITY)
+        if grows_beard(small, covered, zone, small_trust, COARSE_DENSITY):
+            covered = covered * (1 - zone.beard)
+        covered = covered * (1 - thin_cover(covered, zone.skin, COARSE_DENSITY))
+        here_certain = np.clip(small_trust * 4, 0, 1) * (1 - covered)
         full = (first.rgb.shape[1], first.rgb.shape[0])
         ratio = view.rgb / np.maximum(cv2.resize(here_light, full, interpolation=cv2.INTER_LINEAR), 4)
         if detail is None or trust is None or light is None or certain is None:
@@ -144,6 +151,7 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
         ..., None
     ]
     detail = np.where(detail > 1, 1 + _KNEE * np.tanh((detail - 1) / _KNEE), detail)
+    light = np.sqrt(light * _flip(light, COARSE_DENSITY))  # a lamp at one side goes too
     full_light = cv2.resize(light, (detail.shape[1], detail.shape[0]), interpolation=cv2.INTER_LINEAR)
     texture = np.clip(detail * full_light + 0.5, 0, 255).astype(np.uint8)
     return texture, np.dstack([light, certain]).astype(np.float32)
@@ -171,4 +179,5 @@ def _flip(image: Float, density: int) -> Float:
 
 def _mirrored(view: _View, density: int) -> _View:
     """The same view as if seen from the other side; never trusted as much as the real side."""
-    return _View(_flip(view.rgb, density), _flip(view.trust, density) * 0.75)
+    turned = _flip(view.normals, density) * np.array([-1, 1, 1], np.float32)
+    return _View(_flip(view.rgb, density), _flip(view.trust, density) * 0.75, turned)
