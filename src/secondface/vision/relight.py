@@ -30,7 +30,7 @@ _RIM_WIDTH = 0.08
 """How far inside its rim the new face takes on the colours that the target has there, in face widths."""
 _DARK_RATIO = 0.04
 """What DARK_OFFSET is beside skin."""
-_EVEN_LIGHT, _HARD_LIGHT = 0.18, 0.28
+_EVEN_LIGHT, _HARD_LIGHT = 0.2, 0.3
 """Spread of the log light on a face below which nothing of the following is done, and above which all of it."""
 _TARGET_SHADE = 0.5
 """The part of the target's light and shade, as a power, that falls on the middle of the new face; all at the rim."""
@@ -92,7 +92,7 @@ def relight(
     lifted = bent + np.float32(DARK_OFFSET)
     meeting = skin * layout.seen * zone.certain * bare
     hardness = _hardness(light, depth * alpha)
-    rim = np.maximum(1 - depth, (1 - zone.middle) ** np.float32(1 + 2 * hardness))
+    rim = np.maximum(1 - depth, (1 - zone.middle) ** 3)
     gain *= _rim_factor(lifted, sampled * gain, meeting, rim, layout.coarse_width)
     gain *= cv2.exp(np.float32(hardness) * depth * _own_light(light, zone.light, depth * alpha))[..., None]
     gain *= _tone_factor(small, bent, sampled * gain, shown, layout.heart)

@@ -24,6 +24,8 @@ COARSE_DENSITY = 128
 """Pixels per face width of the atlas's masks and light."""
 LIGHT_REACH = 0.17
 """Of a light field, in face widths; source and target must use the same."""
+_WIDE_REACH = 0.3
+"""How far the light on cheeks and nose is carried to tell skin from beard and hair."""
 _SMALL_FACE_PX = 320
 """A source face narrower than this is enlarged, once, by super-resolution."""
 _STRAY_REACH = 0.05
@@ -128,6 +130,10 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
         visible = zone.skin * (small_trust > 0.02)
         shading = fit_shading(small, coarse(view.normals), visible, core * plain)
         covered = covered_share(small, shading, zone, core, COARSE_DENSITY, zone.beard, crossing=False)
+        # Shading fitted to stubble takes it for shade; the light on cheeks and nose does not.
+        wide = light_field(small, core * plain, _WIDE_REACH * COARSE_DENSITY)
+        stubble = covered_share(small, wide, zone, core, COARSE_DENSITY, zone.beard, crossing=False)
+        covered += zone.beard * np.maximum(stubble - covered, 0)
         skin = zone.skin * plain * (1 - covered) * (small_trust + 0.02)
         broad = broad_shading(shading, visible, COARSE_DENSITY)
         here_light = broad * light_field(small / np.maximum(broad, 1), skin, LIGHT_REACH * COARSE_DENSITY)
