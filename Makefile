@@ -45,7 +45,11 @@ unit: $(DEVELOPMENT)
 bench: $(DEVELOPMENT)
 	$(PY) -m bench.models
 	$(PY) -m bench.swap_speed
+	$(PY) -m bench.pass_through
+	$(PY) -m bench.regions
 	$(PY) -m bench.memory
+	$(PY) -m bench.memory --long
+	$(PY) -m bench.hostile_media
 	$(PY) -m bench.stop
 
 quality: $(DEVELOPMENT)
@@ -53,6 +57,7 @@ quality: $(DEVELOPMENT)
 
 docs: $(DEVELOPMENT)
 	$(PY) -m tools.translations
+	$(PY) -m tools.details
 	$(PY) -m tools.write_error_docs
 	$(PY) -m tools.write_reference_docs
 

@@ -1,7 +1,8 @@
-"""Peak resident memory of `run` on 300 and on 900 frames of 1080p: it must not grow with the length of a clip.
+"""Peak resident memory of `run` on a short and on a long clip: it must not grow with the length.
 
-Each run has a process of its own, whose record the system keeps. Usage:
-    python -m bench.memory [--frames 300 900]
+By default 300 and 900 frames of 1080p; with --long 10 seconds and 10 minutes of 360p. Each run has a process of its
+own, whose record the system keeps. Usage:
+    python -m bench.memory [--long] [--frames 300 900]
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from bench.tables import machine, told
 
 MOST_MB, MOST_GROWTH_PERCENT = 700, 5
 SIZE = (1920, 1080)
+LONG_SIZE, LONG_FRAMES = (640, 360), [250, 15_000]
 
 
-def measured(frames: int, folder: Path) -> dict[str, Any]:
+def measured(size: tuple[int, int], frames: int, folder: Path) -> dict[str, Any]:
     """One row: a run in a child process."""
-    clip = enlarged(sample("videos/synth_talk_P006_720p25.mp4"), SIZE, frames)
+    clip = enlarged(sample("videos/synth_talk_P006_720p25.mp4"), size, frames)
     command = [sys.executable, "-m", "bench.memory", "--run", str(clip), str(folder / "out.mp4")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
@@ -49,16 +51,18 @@ def run_alone(clip: Path, output: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--frames", type=int, nargs=2, default=[300, 900])
+    parser.add_argument("--long", action="store_true", help="10 seconds and 10 minutes of 360p")
+    parser.add_argument("--frames", type=int, nargs=2)
     parser.add_argument("--run", type=Path, nargs=2, metavar=("CLIP", "OUTPUT"), help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.run:
         run_alone(*options.run)
         return
     before = machine()
+    size, lengths = (LONG_SIZE, LONG_FRAMES) if options.long else (SIZE, [300, 900])
     with tempfile.TemporaryDirectory() as folder:
-        rows = [measured(frames, Path(folder)) for frames in options.frames]
-    told("memory", {"Peak resident memory of a swap": rows}, before)
+        rows = [measured(size, frames, Path(folder)) for frames in options.frames or lengths]
+    told("memory_long" if options.long else "memory", {"Peak resident memory of a swap": rows}, before)
     short, long = (row["peak MB"] for row in rows)
     growth = 100 * (long / short - 1)
     print(f"growth {growth:+.1f} % (at most {MOST_GROWTH_PERCENT}), peak {max(short, long)} MB (at most {MOST_MB})")

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from secondface.frames import RGB8, ArrayFrame, Box, Face, Float
 from secondface.models.sessions import OrtSessions
 from secondface.vision.face_cover import lightness_detail
-from secondface.vision.mesh_shape import align_rigid
+from secondface.vision.mesh_shape import align_rigid, lip_rings
 from secondface.vision.mesh_topology import OUTER_LIPS, atlas_shape, topology
 from secondface.vision.source_atlas import COARSE_DENSITY, build_atlas
 from secondface.vision.track import FaceTracker
@@ -91,7 +91,38 @@ def unwrap(shape: Float) -> Float:
 
 
 def triangulate(uv: Float) -> list[list[int]]:
-    """Delaunay triangles on the atlas."""
+    """Delaunay triangles on the atlas but for the mouth: those of a closed mouth would tie lip to lip."""
+    rings = lip_rings()
+    within = set(rings[1:].ravel().tolist())
+    outside = [i for i in range(len(uv)) if i not in within]
+    edge = set(rings[0].tolist())
+    around = [[outside[i] for i in ids] for ids in _delaunay(uv[outside])]
+    return [ids for ids in around if not edge.issuperset(ids)] + mouth_triangles()
+
+
+def mouth_triangles() -> list[list[int]]:
+    """The two lips as strips between their four rings, and the opening as one between the lips; mirror images."""
+    outer, inner, middle, near = lip_rings()
+    triangles = list[list[int]]()
+    for i in range(10):
+        left = i < 5
+        upper, upper_next = (10 + i if i else 0), (11 + i if i < 9 else 10)
+        for above, below in ((inner, near), (near, middle), (middle, outer)):
+            triangles += _quad(above[i], above[i + 1], below[i + 1], below[i], forward=left)
+        for above, below in ((outer, middle), (middle, near), (near, inner)):
+            triangles += _quad(above[upper], above[upper_next], below[upper_next], below[upper], forward=not left)
+        triangles += _quad(inner[upper], inner[upper_next], inner[i + 1], inner[i], forward=left)
+    return triangles
+
+
+def _quad(a: int, b: int, c: int, d: int, *, forward: bool) -> list[list[int]]:
+    """A quadrilateral (clockwise in the picture) as two triangles, or one where two of its corners are the same."""
+    halves = ((a, b, c), (a, c, d)) if forward else ((a, b, d), (b, c, d))
+    return [[int(i) for i in half] for half in halves if len(set(half)) == 3]
+
+
+def _delaunay(uv: Float) -> list[list[int]]:
+    """Triangles of points [n,2], clockwise in the picture."""
     low, high = uv.min(0) - 1, uv.max(0) + 1
     scale = 4096.0 / float((high - low).max())
     grid = ((uv - low) * scale).astype(np.float32)
@@ -102,7 +133,9 @@ def triangulate(uv: Float) -> list[list[int]]:
         ids = [int(np.abs(grid - point).sum(1).argmin()) for point in corner]
         near = all(float(np.abs(grid[i] - p).sum()) < 0.5 for i, p in zip(ids, corner, strict=True))
         if near and len(set(ids)) == 3:
-            triangles.append(ids)
+            a, b, c = grid[ids].astype(np.float64)
+            turn = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+            triangles.append(ids if turn > 0 else ids[::-1])
     assert len(vertex) == len(uv)
     return triangles
 

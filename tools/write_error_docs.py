@@ -11,6 +11,7 @@ from pathlib import Path
 
 from secondface import errors
 from secondface.errors import SecondfaceError
+from secondface.gateway import refusals
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "errors"
 _PAYS = {
@@ -27,7 +28,7 @@ def error_classes() -> list[type[SecondfaceError]]:
 def _descend(root: type[SecondfaceError]) -> Iterator[type[SecondfaceError]]:
     yield root
     for child in root.__subclasses__():
-        if child.__module__ == errors.__name__:
+        if child.__module__ in (errors.__name__, refusals.__name__):
             yield from _descend(child)
 
 

@@ -39,10 +39,11 @@ def run(
 
     Raises the errors of secondface.errors; a threading.Event as `cancel` stops it within a second.
     """
-    from secondface.compose import local
+    from secondface.compose import check_callbacks, local
 
+    check_callbacks(on_progress, cancel)
     runner = local(device=device)
-    sources = [source] if isinstance(source, Path | str) else source
+    sources = [source] if isinstance(source, str | bytes) or not isinstance(source, Sequence) else source
     return runner.run(runner.request(sources, target, output, **options), on_progress, cancel)
 
 
@@ -59,5 +60,5 @@ def swap(
     """
     from secondface.compose import local
 
-    sources = source if isinstance(source, Sequence) and not isinstance(source, str) else [source]
+    sources = source if isinstance(source, Sequence) and not isinstance(source, str | bytes) else [source]
     return local(device=device).swap(sources, target, **options)

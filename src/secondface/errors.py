@@ -2,17 +2,22 @@
 
 SecondfaceError                       code, fault, retryable, remedy
 ├── BadRequest                        fault "caller": nothing was run, nothing is charged
-│   ├── InvalidPipeline, UnknownStep, InvalidOption, InvalidSetting
+│   ├── InvalidPipeline, UnknownStep, StepUnloadable, InvalidOption, InvalidSetting
 │   ├── TooManySources, MappingUnresolved
-│   └── OutputNotWritable, OutputExists, OutputOccupied, OutputFormatUnsupported
+│   └── OutputNotWritable, OutputExists, OutputOccupied, OutputFormatUnsupported, CodecUnavailable
 ├── BadMedia                          fault "caller": a file is not what it claims to be
 │   ├── FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge, MediaEmpty
 ├── FaceProblem                       fault "caller": the pixels do not hold what was asked for
 │   ├── NoFaceInSource, NoFaceInTarget, ReferenceFaceNotFound
+├── AccessProblem                     fault "caller": this key, link or account may not do that
+│   ├── KeyUnknown, ScopeMissing, LinkInvalid, RateLimited, BudgetExceeded, AccountMissing
+├── JobProblem                        fault "caller": the job cannot do what was asked of it
+│   ├── JobMissing, JobSettled, RequestChanged, CostLimitReached, JobExpired, ObjectMissing
 ├── Cancelled                         fault "caller": the caller stopped the run
 └── ProviderFault                     fault "provider": ours; never charged
-    ├── ModelMissing, ModelCorrupt, ModelFailed, DeviceUnavailable
+    ├── ModelMissing, ModelCorrupt, ModelFailed, StepFailed, DeviceUnavailable, CageUnavailable
     ├── MarkMissing                   an output could not be marked, so it is not handed out
+    ├── LeaseLost, WorkerLost, InputPoisonous, StorageUnavailable
     └── EncodeFailed, DiskFull, InternalFault
 
 The first line of a class's docstring is its default message, the rest is the remedy. Arguments are attributes.
@@ -96,6 +101,15 @@ class UnknownStep(InvalidPipeline):
     code = "unknown_step"
 
 
+class StepUnloadable(InvalidPipeline):
+    """A step that another package brings cannot be used.
+
+    `secondface steps` says why; repair or remove that package, or leave the step out.
+    """
+
+    code = "step_unloadable"
+
+
 class InvalidOption(BadRequest):
     """An option has a value that it cannot take.
 
@@ -167,6 +181,15 @@ class OutputFormatUnsupported(BadRequest):
     """
 
     code = "output_format_unsupported"
+
+
+class CodecUnavailable(BadRequest):
+    """This machine cannot run that encoder or decoder.
+
+    Leave the option out to use the processor, or pass --encoder gpu, which takes what the machine has and says so.
+    """
+
+    code = "codec_unavailable"
 
 
 class BadMedia(SecondfaceError):
@@ -261,6 +284,135 @@ class ReferenceFaceNotFound(FaceProblem):
     code = "reference_face_not_found"
 
 
+class AccessProblem(SecondfaceError):
+    """This key, link or account may not do that.
+
+    Ask the operator of the service for a key with the scopes that you need.
+    """
+
+    code = "access_problem"
+    fault = "caller"
+
+
+class KeyUnknown(AccessProblem):
+    """The request carries no key that is known here.
+
+    Send `Authorization: Bearer KEY` with a key that was not revoked; `secondface keys create` makes one.
+    """
+
+    code = "key_unknown"
+
+
+class ScopeMissing(AccessProblem):
+    """The key is known, but it may not do this.
+
+    The message names the scope that is missing; ask for a key that has it.
+    """
+
+    code = "scope_missing"
+
+
+class LinkInvalid(AccessProblem):
+    """The signed link is not valid, or it has expired.
+
+    Ask the service for a new link; a link holds for one method, one object and a short time.
+    """
+
+    code = "link_invalid"
+
+
+class RateLimited(AccessProblem):
+    """Too many requests in too short a time.
+
+    Wait for the seconds that the answer names, then send the request again.
+    """
+
+    code = "rate_limited"
+    retryable = True
+
+
+class BudgetExceeded(AccessProblem):
+    """The account's balance or budget does not cover this job.
+
+    Add credit, raise the budget, lower the cost with a cheaper tier, or wait for the next period.
+    """
+
+    code = "budget_exceeded"
+
+
+class AccountMissing(AccessProblem):
+    """There is no account of that name.
+
+    GET /v1/admin/accounts lists the accounts.
+    """
+
+    code = "account_missing"
+
+
+class JobProblem(SecondfaceError):
+    """The job cannot do what was asked of it.
+
+    Look at the job's state first: `secondface jobs` lists them.
+    """
+
+    code = "job_problem"
+    fault = "caller"
+
+
+class JobMissing(JobProblem):
+    """There is no job of that name in this account.
+
+    Check the job's id and the key that you use; `secondface jobs` lists the jobs of the account.
+    """
+
+    code = "job_missing"
+
+
+class JobSettled(JobProblem):
+    """The job is in a state in which this is not possible.
+
+    The message names the state. A job that ended stays as it ended; submit a new one.
+    """
+
+    code = "job_settled"
+
+
+class RequestChanged(JobProblem):
+    """The idempotency key was used before, with another request.
+
+    Use a new key for a new request; send the same body to get the first answer again.
+    """
+
+    code = "request_changed"
+
+
+class CostLimitReached(JobProblem):
+    """The job was stopped before it would have cost more than its limit.
+
+    Submit it again with a higher max_cost, a cheaper tier, or a shorter input.
+    """
+
+    code = "cost_limit_reached"
+
+
+class JobExpired(JobProblem):
+    """The job did not end before its deadline.
+
+    Submit it again with a later deadline or a faster tier; you are not charged.
+    """
+
+    code = "job_expired"
+
+
+class ObjectMissing(JobProblem):
+    """There is no stored file of that name, or it was removed after its time.
+
+    Upload the input again, or run the job again.
+    """
+
+    code = "object_missing"
+
+
 class Cancelled(SecondfaceError):
     """The run was cancelled.
 
@@ -310,6 +462,16 @@ class ModelFailed(ProviderFault):
     code = "model_failed"
 
 
+class StepFailed(ProviderFault):
+    """A step that another package brings failed while it ran.
+
+    Report it to the authors of that package, or leave the step out.
+    """
+
+    code = "step_failed"
+    retryable = False
+
+
 class DeviceUnavailable(ProviderFault):
     """The device that was asked for is not usable here.
 
@@ -320,6 +482,15 @@ class DeviceUnavailable(ProviderFault):
     retryable = False
 
 
+class CageUnavailable(ProviderFault):
+    """Files cannot be looked at in a process of their own on this machine.
+
+    `secondface doctor` says what holds such processes here; free some memory or raise the limit of processes.
+    """
+
+    code = "cage_unavailable"
+
+
 class MarkMissing(ProviderFault):
     """The output could not be marked as AI-made, so it was not handed out.
 
@@ -327,6 +498,43 @@ class MarkMissing(ProviderFault):
     """
 
     code = "mark_missing"
+
+
+class LeaseLost(ProviderFault):
+    """The worker does not hold the job any more; another attempt may be running.
+
+    Nothing is to be done: the worker drops what it made, and the job goes on elsewhere.
+    """
+
+    code = "lease_lost"
+
+
+class WorkerLost(ProviderFault):
+    """Workers were lost while they ran the job, more often than the job may be tried.
+
+    Submit it again; you are not charged. The operator sees why in the attempts of the job.
+    """
+
+    code = "worker_lost"
+
+
+class InputPoisonous(ProviderFault):
+    """The job ended two workers, so it is not tried again.
+
+    Report the job's id; you are not charged. An input that was exported again may pass.
+    """
+
+    code = "input_poisonous"
+    retryable = False
+
+
+class StorageUnavailable(ProviderFault):
+    """The database or the object store does not answer.
+
+    Send the request again in a moment; what was accepted before is not lost.
+    """
+
+    code = "storage_unavailable"
 
 
 class EncodeFailed(ProviderFault):

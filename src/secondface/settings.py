@@ -60,6 +60,13 @@ class Settings(BaseSettings):
     device: Literal["auto", "cpu", "cuda", "tensorrt"] = Field(
         default="auto", description="Where models run; auto takes the fastest device that works on this machine."
     )
+    device_id: int = Field(default=0, ge=0, le=1023, description="Which card models run on where there are several.")
+    device_memory_mb: int = Field(
+        default=0, ge=0, description="Device memory that one model may reserve, in MiB; 0 lets it take what it needs."
+    )
+    reduced_precision: bool = Field(
+        default=True, description="On a GPU, let models compute in 16 bits (TensorRT) or TF32 (CUDA), which is faster."
+    )
     threads: int = Field(default=0, ge=0, le=1024, description="Threads of one model call on the CPU; 0 chooses.")
     cache_dir: Path = Field(
         default_factory=lambda: _folder("XDG_CACHE_HOME", ".cache"),
@@ -88,7 +95,12 @@ class Settings(BaseSettings):
         description="Largest picture or frame that is opened, in millions of pixels; 0 chooses.",
     )
     max_frames: int = Field(default=0, ge=0, description="Longest video that is opened, in frames; 0 sets no limit.")
-    max_faces: int = Field(default=8, ge=1, le=64, description="Faces that are followed at once in a video.")
+    max_faces: int = Field(
+        default=0,
+        ge=0,
+        le=256,
+        description="Faces that are followed at once; 0 chooses: 16 in a video, 64 in a picture.",
+    )
     log_file: Path = Field(
         default_factory=lambda: _folder("XDG_STATE_HOME", ".local/state") / "secondface.log",
         description="Where the details of an internal fault are written.",
@@ -111,7 +123,11 @@ class Settings(BaseSettings):
 
     def limits(self) -> dict[str, int | None]:
         """The limits of one run, as a request names them."""
-        return {"max_pixels": self.max_pixels, "max_frames": self.max_frames or None, "max_faces": self.max_faces}
+        return {
+            "max_pixels": self.max_pixels,
+            "max_frames": self.max_frames or None,
+            "max_faces": self.max_faces or None,
+        }
 
 
 @dataclass(frozen=True, slots=True)

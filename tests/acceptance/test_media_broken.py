@@ -9,6 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from secondface.errors import SecondfaceError
+from secondface.media.cage import can_cage
+from secondface.media.caged_task import INSPECTION, caged_task
+from secondface.media.limits import Limits
+from secondface.media.probe import PROBE_CAGE, answer_of, opened_alone, probe
+
 MEDIA = Path(__file__).parents[2] / ".." / "shared" / "media"
 pytestmark = pytest.mark.skipif(not MEDIA.is_dir(), reason="the shared media are not beside this checkout")
 
@@ -77,3 +83,32 @@ def test_each_broken_file_has_its_code() -> None:
     assert {name: code for name, code, _, _ in rows} == CODES
     assert max(seconds for _, _, seconds, _ in rows) < 5
     assert max(grown_mb for _, _, _, grown_mb in rows) < 300
+
+
+LOOKS_WHOLE = {"corrupt_idat_bitflip.png", "truncated_half.jpg", "truncated_faststart_half.mp4"}
+"""Only decoding shows what these lack."""
+ENDS_EARLY = {"truncated_half.webm", "truncated_faststart_half.mp4"}
+
+
+@pytest.mark.skipif(not can_cage(), reason="only Linux can cage a process")
+@pytest.mark.parametrize("name", sorted(CODES))
+def test_the_caged_look_at_each(name: str) -> None:
+    with opened_alone(MEDIA / "broken" / name) as descriptor:
+        outcome = caged_task(INSPECTION).call([(descriptor, name)], Limits().words(), PROBE_CAGE)
+    assert outcome.status == 0
+    assert outcome.cpu_s < 5
+    assert outcome.peak_bytes < 300 << 20, "all of the child, what it shares included"
+    try:
+        info = answer_of(name, outcome, PROBE_CAGE)
+        code = "works"
+        assert bool(info.file_notes) == (name in ENDS_EARLY), info.file_notes
+    except SecondfaceError as error:
+        code = error.code
+        assert error.detail.startswith(name)
+    assert code == ("works" if name in LOOKS_WHOLE else CODES[name])
+
+
+def test_a_file_that_ends_early_says_where() -> None:
+    assert probe(MEDIA / "broken" / "truncated_half.webm").file_notes == (
+        "the file ends early: 39661 of 79323 bytes are there, what came after them is lost",
+    )

@@ -18,7 +18,7 @@ from secondface.errors import (
     SecondfaceError,
     TooManySources,
 )
-from secondface.media.images import read_still
+from secondface.media.images import read_still, write_still
 from secondface.media.marks import read_stored_marks
 from secondface.models.sessions import OrtSessions
 from secondface.pipeline.run import RunReport, run_file, swap_arrays
@@ -164,3 +164,27 @@ def test_arrays_carry_the_label_unless_it_is_waived(sessions: OrtSessions) -> No
     assert (labelled[-200:, -300:] != target[-200:, -300:]).any()
     assert (bare[-200:, -300:] == target[-200:, -300:]).all()
     assert (labelled[:700] == bare[:700]).all()
+
+
+def test_faces_that_are_not_followed_are_said(sessions: OrtSessions, tmp_path: Path) -> None:
+    report = run(sessions, [WOMAN], TWO, tmp_path / "out.png", faces="all", limits={"max_faces": 1}, restore="off")
+    assert report.faces_swapped == 1
+    assert any("1 more face(s) were seen at once than the 1 that are followed" in note for note in report.notes)
+    report = run(sessions, [WOMAN], TWO, tmp_path / "out.png", faces="all", restore="off")
+    assert (report.faces_swapped, report.notes) == (2, ())
+
+
+def test_like_means_the_nearest_and_not_a_lookalike(sessions: OrtSessions, tmp_path: Path) -> None:
+    """P010 and P006 are less than the limit for one person apart."""
+    lookalike, meant = (
+        read_still(PORTRAITS / name).frame.rgb[:1024, :1024]
+        for name in ("synth_P006_woman_slick_medium_dark_front.jpg", OTHER.name)
+    )
+    both, output = tmp_path / "both.png", tmp_path / "out.png"
+    write_still(both, np.hstack([lookalike, meant]))
+    report = run(sessions, [MAN], both, output, faces=f"like:{OTHER}", restore="off", label=LabelSpec(languages="en"))
+    before, after = read_still(both).frame.rgb, read_still(output).frame.rgb
+    changed = (before != after).any(axis=2)[:800]
+    assert report.faces_swapped == 1
+    assert not changed[:, : lookalike.shape[1]].any()
+    assert changed[:, lookalike.shape[1] :].any()

@@ -10,7 +10,16 @@ import av
 import numpy as np
 import pytest
 
-from secondface.errors import Cancelled, MediaTooLarge, NoFaceInTarget, SecondfaceError, TooManySources
+from secondface.errors import (
+    Cancelled,
+    InvalidOption,
+    MappingUnresolved,
+    MediaTooLarge,
+    NoFaceInTarget,
+    ReferenceFaceNotFound,
+    SecondfaceError,
+    TooManySources,
+)
 from secondface.media.marks import read_stored_marks
 from secondface.models.sessions import OrtSessions
 from secondface.pipeline.engine import Progress
@@ -121,6 +130,57 @@ def test_refusals_leave_nothing_behind(
         run_file(request(sources, target, tmp_path / "out.mp4", **options), sessions)
     assert list(tmp_path.iterdir()) == []
     assert not own_threads()
+
+
+@pytest.mark.parametrize(
+    ("sources", "options", "error"),
+    [
+        ([WOMAN, MAN], {}, TooManySources),
+        ([WOMAN], {"faces": "5"}, MappingUnresolved),
+        ([WOMAN], {"mapping": ["0=1"]}, MappingUnresolved),
+        ([WOMAN], {"faces": f"like:{MAN}"}, ReferenceFaceNotFound),
+    ],
+)
+def test_who_never_comes_is_said_before_the_work(
+    sessions: OrtSessions, tmp_path: Path, sources: list[Path], options: dict[str, object], error: type[SecondfaceError]
+) -> None:
+    told: list[Progress] = []
+    with pytest.raises(error, match="16 frames looked at"):
+        run_file(request(sources, CLIP, tmp_path / "out.mp4", **options), sessions, told.append)
+    assert told == [], "frames were under way"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_face_that_never_comes_can_be_allowed(sessions: OrtSessions, tmp_path: Path) -> None:
+    words: dict[str, object] = {"faces": "5", "allow_no_face": True, "video": {"end": "0.2"}}
+    report = run_file(request([WOMAN], CLIP, tmp_path / "out.mp4", **words), sessions)
+    assert (report.frames, report.faces_swapped) == (5, 0)
+    assert any("There is no face 5" in note for note in report.notes)
+
+
+def test_a_part_by_frames_at_another_size_and_rate(sessions: OrtSessions, tmp_path: Path) -> None:
+    video = {"begin": "f50", "end": "f75", "scale": "50%", "rate": "12.5"}
+    report = run_file(request([WOMAN], CLIP, tmp_path / "out.mp4", video=video), sessions)
+    assert (report.frames, report.width, report.height) == (25, 320, 180)
+    assert times(tmp_path / "out.mp4") == [Fraction(k * 2, 25) for k in range(13)]
+    assert [(line.kind, line.action) for line in report.streams] == [("video", "encoded"), ("audio", "copied")]
+
+
+@pytest.mark.parametrize("words", [{"preset": "quick"}, {"quality": 60}, {"begin": "f900"}, {"begin": "100"}])
+def test_options_that_cannot_be_are_refused_before_the_work(
+    sessions: OrtSessions, tmp_path: Path, words: dict[str, object]
+) -> None:
+    with pytest.raises(InvalidOption):
+        run_file(request([WOMAN], CLIP, tmp_path / "out.mp4", video=words), sessions)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_video_becomes_an_animation_by_its_name(sessions: OrtSessions, tmp_path: Path) -> None:
+    report = run_file(request([WOMAN], CLIP, tmp_path / "out.gif", video={"end": "0.2"}), sessions)
+    assert (report.frames, report.swapped_frames) == (5, 5)
+    assert any("no audio" in note for note in report.notes)
+    with pytest.raises(InvalidOption, match="--fps"):
+        run_file(request([WOMAN], CLIP, tmp_path / "out.gif", video={"rate": "5"}), sessions)
 
 
 @pytest.fixture

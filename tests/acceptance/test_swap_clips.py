@@ -71,18 +71,7 @@ def test_the_new_face_is_seen(measure: ClipMeasure) -> None:
         assert figure.holds is not False, figure
 
 
-# Open defect: in this order the mouth corners shake 1.07 and 1.12 times as much as the target's; the bound is 1.05.
-SHAKY = pytest.mark.xfail(reason="the mouth corners of two closed-lipped sources are not steady enough yet")
-
-
-@pytest.mark.parametrize(
-    "measure",
-    [
-        pytest.param(run, id=run.name, marks=[SHAKY] if run.sources == ("P009_woman", "P006_woman") else [])
-        for run in CLIP_RUNS
-    ],
-    indirect=True,
-)
+@each_clip
 def test_the_new_face_is_as_steady_as_the_old_one(measure: ClipMeasure) -> None:
     figures = [steadiness(person) for person in measure.people]
     failing = [(name, value) for each in figures for name, value in each.items() if value > CLIP_BOUNDS[name]]

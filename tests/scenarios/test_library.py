@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import secondface as library
-from secondface.errors import Cancelled, InvalidOption, NoFaceInTarget, OutputNotWritable
+from secondface.errors import BadRequest, Cancelled, InvalidOption, NoFaceInTarget, OutputNotWritable
 from tests.scenarios.conftest import World
 
 
@@ -57,6 +57,59 @@ def test_words_that_are_no_options() -> None:
     for words in ({"restor": "off"}, {"device": "gpu"}):
         with pytest.raises(InvalidOption, match=r"restor|gpu"):
             library.swap(World.person_a, World.person_b, **words)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"source": None},
+        {"source": b"a.jpg"},
+        {"source": [None]},
+        {"source": np.zeros((64, 64, 3), np.uint8)},
+        {"target": None},
+        {"target": b"t.mp4"},
+        {"target": 5},
+        {"output": None},
+        {"faces": 0},
+        {"faces": ["largest"]},
+        {"mapping": "person_a.jpg=0"},
+        {"mapping": [0]},
+        {"mapping": 7},
+        {"pipeline": 5},
+        {"label": "zh"},
+        {"restore": "much"},
+        {"video": {"rate": "fast"}},
+        {"still": 1},
+        {"limits": {"max_faces": 0}},
+        {"device": ["cpu"]},
+        {"on_progress": 5},
+        {"cancel": True},
+        {"restor": "off"},
+    ],
+    ids=str,
+)
+def test_run_says_which_word_is_wrong(words: dict[str, object], tmp_path: Path) -> None:
+    given: dict[str, object] = {"source": World.person_a, "target": World.clip, "output": tmp_path / "out.mp4"} | words
+    with pytest.raises(BadRequest) as refused:
+        library.run(**given)  # type: ignore[arg-type]
+    assert refused.value.detail
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words", [{"faces": 0}, {"restore": 2}, {"label": 5}, {"pipeline": 5}, {"device": 5}, {"mapping": ["0=0"]}], ids=str
+)
+def test_swap_says_which_word_is_wrong(words: dict[str, object]) -> None:
+    with pytest.raises(InvalidOption):
+        library.swap(World.person_a, World.person_b, **words)  # type: ignore[arg-type]
+
+
+def test_run_takes_paths_and_texts_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    library.run(World.person_a, World.person_b, tmp_path / "path.png", restore="off")
+    library.run([str(World.person_a)], str(World.person_b), "text.png", restore="off")
+    first, second = (np.asarray(Image.open(tmp_path / name)) for name in ("path.png", "text.png"))
+    assert np.array_equal(first, second)
 
 
 def test_run_reports_and_tells_progress(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from secondface import errors
 from secondface.errors import SecondfaceError
+from secondface.gateway import refusals
 from tools.write_error_docs import error_classes, pages
 
 CLASSES = error_classes()
@@ -26,7 +27,7 @@ def test_each_class_has_its_own_code() -> None:
 
 
 def test_the_tree_in_the_docstring_is_complete() -> None:
-    drawn = set(re.findall(r"[A-Z][A-Za-z]+", errors.__doc__ or ""))
+    drawn = set(re.findall(r"[A-Z][A-Za-z]+", f"{errors.__doc__} {refusals.__doc__}"))
     assert {error.__name__ for error in CLASSES} <= drawn
 
 

@@ -58,7 +58,7 @@ def shared_options() -> list[click.Parameter]:
 
 
 def json_option() -> click.Option:
-    return click.Option(["--json"], is_flag=True, help=_("Print one JSON object and nothing else."))
+    return click.Option(["--json"], is_flag=True, help=_("Print JSON and nothing else."))
 
 
 def quiet_option() -> click.Option:
@@ -81,11 +81,33 @@ def subgroup(name: str, text: str, commands: Sequence[click.Command]) -> click.G
     )
 
 
-class RunCommand(Command):
-    """`-s a.jpg b.jpg` is read as `-s a.jpg -s b.jpg`, so that a shell pattern works."""
+@dataclass(frozen=True)
+class Section:
+    """Options that belong together, under a heading of their own in --help."""
+
+    title: str
+    options: list[click.Parameter]
+
+
+class SectionedCommand(Command):
+    """A command with many options: its --help shows them in sections."""
+
+    def __init__(self, name: str, *, sections: Sequence[Section], **attrs: object) -> None:
+        self._sections = sections
+        super().__init__(name, params=[option for each in sections for option in each.options], **attrs)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The sections first, then the options that every command has."""
+        shown = {id(option) for each in self._sections for option in each.options}
+        rest = [option for option in self.get_params(ctx) if id(option) not in shown]
+        for section in (*self._sections, Section(_("Always"), rest)):
+            rows = [row for option in section.options if (row := option.get_help_record(ctx))]
+            with formatter.section(section.title):
+                formatter.write_dl(rows)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, spread_sources(args))
+        """`-s a.jpg b.jpg` is read as `-s a.jpg -s b.jpg`, so that what a shell makes of a pattern works."""
+        return super().parse_args(ctx, repeat_options(args))
 
 
 class Commands(click.Group):
@@ -95,21 +117,24 @@ class Commands(click.Group):
         return super().parse_args(ctx, name_run(args))
 
 
-def spread_sources(args: Sequence[str]) -> list[str]:
-    """Repeat -s before each further word that follows it, up to the next option."""
-    spread: list[str] = []
+_REPEATED = ("-s", "--source", "-t", "--target")
+
+
+def repeat_options(args: Sequence[str]) -> list[str]:
+    """Repeat -s and -t before each further word that follows them, up to the next option."""
+    repeated: list[str] = []
     name = ""
     fresh = False
     for arg in args:
-        if arg.startswith("-") and arg != "-":
-            name = arg if arg in ("-s", "--source") else ""
+        if arg.startswith("-") and arg != "-" and not (name and fresh):
+            name = arg if arg in _REPEATED else ""
             fresh = True
         elif name and not fresh:
-            spread.append(name)
+            repeated.append(name)
         else:
             fresh = False
-        spread.append(arg)
-    return spread
+        repeated.append(arg)
+    return repeated
 
 
 def name_run(args: Sequence[str]) -> list[str]:

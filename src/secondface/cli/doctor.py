@@ -57,6 +57,7 @@ def findings_of(own: Session) -> Iterator[Finding]:
         ("secondface", _program), (_("settings"), lambda: _settings(own)), (_("processor"), _processor),
         (_("memory"), _memory), (_("disk"), _disk), (_("devices"), _devices), (_("models"), _models),
         (_("video encoders"), _encoders), (_("label fonts"), _fonts),
+        (_("cage"), _cage),
     ]  # fmt: skip
     for topic, check in checks:
         try:
@@ -145,3 +146,10 @@ def _fonts() -> Iterator[Finding]:
 
     art = render_label(("AI生成 · AI-generated",), 36)
     yield Finding(_("label fonts"), "ok", _("the label can be drawn, {height} px high").format(height=art.glyph_px))
+
+
+def _cage() -> Iterator[Finding]:
+    from secondface.media.cage_check import checked_protections
+
+    for each in checked_protections():
+        yield Finding(_("cage"), "ok" if each.active else "note", f"{each.name}: {each.detail}")

@@ -11,10 +11,12 @@ from secondface.errors import BadMedia, BadRequest, Cancelled, FaceProblem, Prov
 OK = 0
 NEGATIVE = 1
 USAGE = 2
+SOME_FAILED = 7
 CLOSED_PIPE = 141
 TERMINATED = 143
 HUNG_UP = 129
-"""128 + the signal (SIGPIPE, SIGTERM, SIGHUP), as a shell reports it."""
+QUIT = 131
+"""128 + the signal (SIGPIPE, SIGTERM, SIGHUP, SIGQUIT), as a shell reports it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,10 @@ def exits() -> tuple[Exit, ...]:
         Exit(4, _("A file cannot be used."), BadMedia),
         Exit(5, _("The pictures do not hold the faces that were asked for."), FaceProblem),
         Exit(6, _("secondface or this machine failed; nothing is charged."), ProviderFault),
+        Exit(SOME_FAILED, _("Some of several files could not be done; the table says which and why.")),
         Exit(HUNG_UP, _("The terminal was closed (SIGHUP); nothing was left behind.")),
         Exit(130, _("Cancelled (Ctrl-C); nothing was left behind."), Cancelled),
+        Exit(QUIT, _("Stopped by SIGQUIT (Ctrl-\\); nothing was left behind.")),
         Exit(CLOSED_PIPE, _("Whoever read the output stopped reading.")),
         Exit(TERMINATED, _("Stopped by SIGTERM; nothing was left behind.")),
     )
@@ -51,6 +55,8 @@ def exit_code(error: SecondfaceError) -> int:
                 return TERMINATED
             case signal.SIGHUP:
                 return HUNG_UP
+            case signal.SIGQUIT:
+                return QUIT
             case _:
                 pass
     return next((row.code for row in exits() if row.error and isinstance(error, row.error)), 6)

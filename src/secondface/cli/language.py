@@ -37,6 +37,11 @@ def speak(language: Language) -> None:
     os.environ["LANGUAGE"] = language
 
 
+def spoken() -> Language:
+    """The language that `speak` chose last."""
+    return "zh" if os.environ.get("LANGUAGE") == "zh" else "en"
+
+
 def asked_for(arguments: Sequence[str]) -> str:
     """What --lang says, read before the real parsing so that its errors speak that language too; '' without --lang."""
     for at, argument in enumerate(arguments):

@@ -22,7 +22,7 @@ from secondface.errors import Cancelled, InternalFault, InvalidSetting, Secondfa
 
 def build() -> click.Group:
     """All commands, with help in the language that was chosen."""
-    from secondface.cli import config, demo, doctor, models, run, steps, verify
+    from secondface.cli import config, demo, doctor, models, quote, run, steps, verify
 
     return Commands(
         "secondface",
@@ -32,7 +32,7 @@ def build() -> click.Group:
                          help=_("Print the version.")),
         ],
         commands=[
-            run.command(), demo.command(), steps.command(), models.group(), doctor.command(),
+            run.command(), quote.command(), demo.command(), steps.command(), models.group(), doctor.command(),
             config.group(), verify.command(),
         ],
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -46,7 +46,8 @@ def build() -> click.Group:
             "  secondface --source me.jpg --target photo.jpg --output out.png\n\n"
             "Every result carries a visible label and metadata that say it was made by AI."
         ),
-        epilog=_("Exit codes: 0 done, 1 answer no, 2 usage, 3 request, 4 file, 5 face, 6 our fault, 130 cancelled."),
+        epilog=_("Exit codes: 0 done, 1 answer no, 2 usage, 3 request, 4 file, 5 face, 6 our fault, 7 some files "
+                 "failed, 130 cancelled."),
     )  # fmt: skip
 
 

@@ -12,7 +12,6 @@ from secondface.cli.screen import Screen
 from secondface.domain.pricing import (
     Attempt,
     Market,
-    PriceBook,
     PriceRow,
     Receipt,
     ReceiptLine,
@@ -41,6 +40,12 @@ def price_of(tier: str, market: Market) -> PriceRow:
     return default_price_book().price(tier, market, datetime.now(UTC))
 
 
+def prices_now() -> list[PriceRow]:
+    """The price that holds now of each tier and market."""
+    book, now = default_price_book(), datetime.now(UTC)
+    return [book.price(tier, market, now) for tier in book.tiers() for market in get_args(Market)]
+
+
 def bill(usage: Usage, price: PriceRow) -> Receipt:
     return receipt([Attempt(1, usage)], price)
 
@@ -60,18 +65,16 @@ def bill_object(usage: Usage, price: PriceRow) -> dict[str, object]:
     }
 
 
-def tier_costs(usage: Usage, book: PriceBook) -> list[tuple[PriceRow, int]]:
+def tier_costs(usage: Usage) -> list[tuple[PriceRow, int]]:
     """What the same device seconds cost on each tier and market of the book."""
-    now = datetime.now(UTC)
-    rows = [book.price(tier, market, now) for tier in book.tiers() for market in get_args(Market)]
-    return [(row, row.charge_micros(usage.device_active_ms)) for row in rows]
+    return [(row, row.charge_micros(usage.device_active_ms)) for row in prices_now()]
 
 
 def tiers_object(usage: Usage) -> list[dict[str, object]]:
     """The same device seconds on each tier, as the JSON mode of the demo prints it."""
     return [
         {"tier": row.tier, "market": row.market, "total_micros": micros, "total": format_micros(micros)}
-        for row, micros in tier_costs(usage, default_price_book())
+        for row, micros in tier_costs(usage)
     ]
 
 
@@ -107,7 +110,7 @@ def show_receipt(screen: Screen, usage: Usage, price: PriceRow) -> None:
 def show_tiers(screen: Screen, usage: Usage) -> None:
     """The same device seconds at the price of each tier."""
     book = default_price_book()
-    costs = {(row.tier, row.market): micros for row, micros in tier_costs(usage, book)}
+    costs = {(row.tier, row.market): micros for row, micros in tier_costs(usage)}
     prices = {(row.tier, row.market): row.price_micros for row in book.rows}
     screen.heading(_("What these device seconds cost on each tier"))
     screen.rows(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from secondface.cli.details import said
 from secondface.cli.language import gettext as _
 from secondface.cli.screen import Screen
 
@@ -50,11 +51,11 @@ def _stream(line: StreamReport) -> tuple[str, str]:
     actions = {
         "encoded": _("encoded"), "copied": _("copied"), "transcoded": _("encoded again"), "dropped": _("left out")
     }  # fmt: skip
-    return f"{line.kind} {line.codec}", f"{actions[line.action]} {line.reason}".strip()
+    return f"{line.kind} {line.codec}", f"{actions[line.action]} {said(line.note)}".strip()
 
 
 def _notes(report: RunReport) -> list[str]:
-    notes = list(report.notes)
+    notes = [said(note) for note in report.notes]
     if report.swapped_frames and report.unswapped:
         ranges = ", ".join(f"{a}-{b}" if a != b else str(a) for a, b in report.unswapped[:_MOST_RANGES])
         more = " …" if len(report.unswapped) > _MOST_RANGES else ""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import IO, Literal, cast
 
 import click
 from rich.console import Console
@@ -15,6 +16,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from secondface.cli.details import said
 from secondface.cli.exits import CLOSED_PIPE, exit_code
 from secondface.cli.language import gettext as _
 from secondface.errors import Cancelled, DiskFull, SecondfaceError
@@ -36,6 +38,25 @@ class _Pipe(Console):
         os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
 
 
+class _Remarks:
+    """A text stream for what may go unread: a terminal that is gone changes nothing of what is being done."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+
 def open_closed_streams() -> None:
     """Give the standard streams that the caller closed a place to go; else the next file opened takes their number."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
@@ -54,11 +75,15 @@ class Screen:
     def __init__(self, mode: Mode = "people") -> None:
         self.mode: Mode = mode
         self.out = _Pipe(highlight=False, markup=False, soft_wrap=True)
-        self.err = _Pipe(stderr=True, highlight=False, markup=False)
+        self.err = Console(file=cast("IO[str]", _Remarks(sys.stderr)), highlight=False, markup=False)
 
     def object(self, value: Mapping[str, object]) -> None:
         """The one JSON object of a run with --json."""
         self._result(json.dumps(value, ensure_ascii=False, indent=2))
+
+    def json_line(self, value: Mapping[str, object]) -> None:
+        """One of several JSON objects, each on a line of its own."""
+        self._result(json.dumps(value, ensure_ascii=False, default=str))
 
     def line(self, text: str, style: str = "") -> None:
         if self.mode == "people":
@@ -94,41 +119,43 @@ class Screen:
         except OSError as error:
             self.out.give_up()
             self.mode = "quiet"
+            if error.errno == errno.EIO:
+                # The terminal was closed.
+                raise click.exceptions.Exit(CLOSED_PIPE) from error
             raise DiskFull(f"stdout: {error.strerror}") from error
 
     def note(self, text: str) -> None:
         """A side remark on stderr, for people only."""
         if self.mode == "people":
-            self.err.print(Text(text, style="yellow"))
+            self.err.print(Text(text, style="yellow"), soft_wrap=True)
 
     def problem(self, error: SecondfaceError, hint: str = "") -> None:
         """What went wrong, its code, what to do about it, and where to read more."""
-        title, remedy = _(type(error).title()), _(error.remedy)
+        title, remedy, detail = _(type(error).title()), _(error.remedy), said(error.detail)
         if self.mode == "json":
-            self.object({"error": problem_object(error, title, remedy, hint)})
+            self.object({"error": problem_object(error, hint)})
             return
         where = _("code {code}, exit {exit} · docs/errors/{code}.md").format(code=error.code, exit=exit_code(error))
         if not self.err.is_terminal:
             # A log or a pipe wants lines that can be searched, not a box.
-            lines = [_("error: {title}").format(title=title), error.detail, remedy, hint, where]
+            lines = [_("error: {title}").format(title=title), detail, remedy, hint, where]
             self.complain("\n  ".join(line for line in lines if line))
             return
         body = Text(title, style="bold")
-        for text, style in ((error.detail, ""), (remedy, "green"), (hint, "yellow"), (where, "dim")):
+        for text, style in ((detail, ""), (remedy, "green"), (hint, "yellow"), (where, "dim")):
             if text:
                 body.append("\n" + text, style=f"not bold {style}".strip())
         heading = _("stopped") if isinstance(error, Cancelled) else _("secondface could not do it")
-        with contextlib.suppress(OSError, click.exceptions.Exit):
-            self.err.print(Panel(body, title=heading, border_style=ACCENT, padding=(0, 1)))
+        self.err.print(Panel(body, title=heading, border_style=ACCENT, padding=(0, 1)))
 
 
-def problem_object(error: SecondfaceError, title: str, remedy: str, hint: str = "") -> dict[str, object]:
+def problem_object(error: SecondfaceError, hint: str = "") -> dict[str, object]:
     """An error as the JSON modes print it."""
     return {
         "code": error.code,
-        "title": title,
-        "detail": error.detail,
-        "remedy": remedy,
+        "title": _(type(error).title()),
+        "detail": said(error.detail),
+        "remedy": _(error.remedy),
         "hint": hint,
         "fault": error.fault,
         "retryable": error.retryable,

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and a closed terminal while a run is under way.
+"""Ctrl-C, Ctrl-\\, SIGTERM and a closed terminal while a run is under way.
 
 Ask it to stop, let it tidy up, remember which signal it was.
 """
@@ -30,7 +30,7 @@ def stop_on_signals() -> Generator[Stop]:
         stop.received = number
         stop.set()
 
-    numbers = [signal.SIGINT, signal.SIGTERM]
+    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGQUIT]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
         # Under nohup the end of the terminal is not the end of the run.
         numbers.append(signal.SIGHUP)

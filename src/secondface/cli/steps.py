@@ -26,14 +26,19 @@ def command() -> click.Command:
 
 def _steps(context: click.Context, json: bool) -> None:
     from secondface.spec.catalog import callable_kinds, parameters_of
+    from secondface.spec.plugins import installed
 
     own = session(context)
+    others = installed().values()
+    kinds = [*callable_kinds(), *(each.step.kind for each in others if each.step)]
+    origin = {each.name: each.package for each in others}
     if json:
         own.screen.object(
             {
                 "steps": [
                     {
                         "name": kind.name,
+                        "package": origin.get(kind.name, "secondface"),
                         "title": kind.title.of(own.language),
                         "description": kind.description.of(own.language),
                         "takes": str(kind.takes),
@@ -41,13 +46,19 @@ def _steps(context: click.Context, json: bool) -> None:
                         "models": list(kind.parameters().models()),
                         "parameters": kind.parameters.model_json_schema().get("properties", {}),
                     }
-                    for kind in callable_kinds()
-                ]
+                    for kind in kinds
+                ],
+                "unloadable": [
+                    {"name": each.name, "package": each.package, "reason": each.reason}
+                    for each in others
+                    if each.step is None
+                ],
             }
         )
         return
-    for kind in callable_kinds():
-        own.screen.heading(f"{kind.name}  ·  {kind.title.of(own.language)}")
+    for kind in kinds:
+        brought = f"  ·  {origin[kind.name]}" if kind.name in origin else ""
+        own.screen.heading(f"{kind.name}  ·  {kind.title.of(own.language)}{brought}")
         own.screen.line(f"  {kind.description.of(own.language)}")
         own.screen.rows(
             [
@@ -57,3 +68,7 @@ def _steps(context: click.Context, json: bool) -> None:
             ],
             dim=(2,),
         )  # fmt: skip
+    for each in others:
+        if each.step is None:
+            text = _("{name} of {package} cannot be used: {reason}")
+            own.screen.note(text.format(name=each.name, package=each.package, reason=each.reason))

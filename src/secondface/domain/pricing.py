@@ -7,7 +7,7 @@ the moment of pricing is an argument, amounts are integers, reasons are codes. S
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
@@ -44,6 +44,7 @@ class Usage:
     frames: int = 0
     faces: int = 0
     peak_resident_bytes: int = 0
+    peak_device_bytes: int = 0
 
     def __post_init__(self) -> None:
         if min(self.boot_ms, self.load_ms, self.fetch_ms, self.run_ms, self.store_ms, self.device_active_ms) < 0:
@@ -107,6 +108,13 @@ class PriceRow:
     def charge_micros(self, active_ms: int) -> int:
         return self.charged_s(active_ms) * self.price_micros
 
+    def affordable_ms(self, limit_micros: int) -> int | None:
+        """The most device-active ms whose charge stays within the limit; None: any, because the price is zero."""
+        if not self.price_micros:
+            return None
+        seconds = limit_micros // self.price_micros // self.step_s * self.step_s
+        return seconds * 1000 if seconds >= self.minimum_s else 0
+
 
 @dataclass(frozen=True, slots=True)
 class PriceBook:
@@ -126,6 +134,19 @@ class PriceBook:
             f"No price for tier {tier} ({market}); the price book has: {', '.join(self.tiers())}.",
             tier=tier,
             market=market,
+        )
+
+    def replaced(self, row: PriceRow, at: datetime) -> PriceBook:
+        """A version of the book in which `row` holds from `at` on, and the row that it follows ends there.
+
+        What was accepted before keeps its price: rows are closed, never changed or removed.
+        """
+        same = [r for r in self.rows if (r.tier, r.market, r.family) == (row.tier, row.market, row.family)]
+        if any(r.valid_from is not None and r.valid_from >= at for r in same):
+            raise InvalidOption("A price cannot start before a later one that is in the book.", tier=row.tier)
+        closed = {id(r): replace(r, valid_until=at) for r in same if r.covers(at)}
+        return PriceBook(
+            self.currency, (*(closed.get(id(r), r) for r in self.rows), replace(row, valid_from=at, valid_until=None))
         )
 
     def tiers(self) -> tuple[str, ...]:
@@ -173,13 +194,24 @@ class Receipt:
     charged_ms: int
     charged_s: int
     total_micros: int
+    waived_micros: int = 0
+    """What the seconds would have cost above the bound that the caller was promised; not part of the total."""
 
 
-def receipt(attempts: Sequence[Attempt], price: PriceRow, currency: str = "CNY") -> Receipt:
-    """The bill of one job: rounded once, on the sum of what may be charged in all its attempts."""
+def receipt(
+    attempts: Sequence[Attempt], price: PriceRow, currency: str = "CNY", *, bound_micros: int | None = None
+) -> Receipt:
+    """The bill of one job: rounded once, on the sum of what may be charged in all its attempts.
+
+    Never above `bound_micros`, the promise of the quote: what goes beyond is the provider's loss, and is shown.
+    """
     lines = tuple(line for attempt in attempts for line in _lines(attempt))
     charged_ms = sum(line.charged_ms for line in lines)
-    return Receipt(currency, price, lines, charged_ms, price.charged_s(charged_ms), price.charge_micros(charged_ms))
+    full_micros = price.charge_micros(charged_ms)
+    total_micros = full_micros if bound_micros is None else min(full_micros, bound_micros)
+    return Receipt(
+        currency, price, lines, charged_ms, price.charged_s(charged_ms), total_micros, full_micros - total_micros
+    )
 
 
 def _lines(attempt: Attempt) -> list[ReceiptLine]:
@@ -221,17 +253,27 @@ class Quote:
     expected_micros: int
     upper_s: int
     upper_micros: int
+    expected_active_ms: int = 0
+    """Device-active ms, before rounding to seconds."""
+    expected_wall_ms: int = 0
+    """Time until the result, in ms: waiting, start, inputs and outputs included, as far as they were given."""
 
 
 def quote(
-    frames: int, active_us_per_frame: int, price: PriceRow, currency: str = "CNY", margin_percent: int = 25
-) -> Quote:
-    """Expected and upper cost of `frames` frames, from the device's measured microseconds per frame on that tier."""
+    frames: int, active_us_per_frame: int, price: PriceRow, currency: str = "CNY", margin_percent: int = 25,
+    *, wall_us_per_frame: int | None = None, other_ms: int = 0,
+) -> Quote:  # fmt: skip
+    """Expected and upper cost of `frames` frames, from the device's measured microseconds per frame on that tier.
+
+    `wall_us_per_frame` is the measured time from frame to frame (default: the device's), `other_ms` all that is not
+    the run: waiting, start, inputs, outputs.
+    """
     expected_ms = -(-frames * active_us_per_frame // 1000)
     upper_ms = -(-expected_ms * (100 + margin_percent) // 100)
+    wall_us = frames * max(active_us_per_frame, wall_us_per_frame or 0)
     return Quote(
         currency, price, price.charged_s(expected_ms), price.charge_micros(expected_ms),
-        price.charged_s(upper_ms), price.charge_micros(upper_ms),
+        price.charged_s(upper_ms), price.charge_micros(upper_ms), expected_ms, -(-wall_us // 1000) + other_ms,
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import av
 import av.error
+from av.codec.hwaccel import HWAccel
 from av.container import InputContainer, OutputContainer
 
 from secondface.errors import (
@@ -26,6 +27,7 @@ from secondface.errors import (
     OutputNotWritable,
     SecondfaceError,
 )
+from secondface.media.handed import descriptor_of
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NOT_WRITABLE = frozenset(
@@ -38,16 +40,26 @@ def local_url(path: Path) -> str:
     return f"file:{path.absolute()}"
 
 
-def open_input(path: Path, format_name: str) -> InputContainer:
-    """Open `path` as container `format_name`, with every protocol but local files switched off."""
+def open_input(path: Path, format_name: str, hardware: HWAccel | None = None) -> InputContainer:
+    """Open `path` as container `format_name`, with every protocol but local files switched off.
+
+    `hardware` decodes its video where it can.
+    """
+    descriptor = descriptor_of(path)
     options = {"protocol_whitelist": "file", "format_whitelist": format_name}
+    if descriptor is not None:
+        options |= {"protocol_whitelist": "fd", "fd": str(descriptor)}
     with reading_failures(path):
+        if descriptor is not None:
+            # FFmpeg begins where the last reader stopped
+            os.lseek(descriptor, 0, os.SEEK_SET)
         demuxer = format_name.partition(",")[0]
         # PyAV before 19 gives up on tags that are not UTF-8 unless it is told to let them pass
         lenient: dict[str, Any] = {}
         if hasattr(InputContainer, "metadata_errors"):
             lenient["metadata_errors"] = "surrogateescape"
-        return av.open(local_url(path), "r", format=demuxer, options=options, **lenient)
+        url = local_url(path) if descriptor is None else "fd:"
+        return av.open(url, "r", format=demuxer, options=options, hwaccel=hardware, **lenient)
 
 
 def open_output(path: Path, format_name: str, options: Mapping[str, str]) -> OutputContainer:

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from secondface.frames import StreamInfo
 from secondface.media.layouts import PlaneLayout
+from secondface.media.mastering import MasteringLight
 from secondface.media.orientation import UPRIGHT, Orientation
 from secondface.media.signatures import Kind
 from secondface.media.ycbcr import ColourSpace
@@ -43,6 +44,9 @@ class PictureFacts:
     sample_aspect: Fraction = Fraction(1, 1)
     """Of the upright picture."""
     interlaced: bool = False
+    """As stored; frames are not."""
+    light: MasteringLight | None = None
+    """What an HDR film was graded for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ class MediaInfo:
     notes: tuple[str, ...] = ()
     picture: PictureFacts | None = None
     """None for stills."""
+    file_notes: tuple[str, ...] = ()
+    """What probe() has to say of the file as a whole, whatever part of it is used."""
 
     @property
     def stream_info(self) -> StreamInfo:

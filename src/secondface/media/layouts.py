@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from secondface.media.chroma import CENTRE, LEFT, ChromaSite
+
 Family = Literal["yuv", "gray", "rgb"]
 
 _SUBSAMPLING: dict[str, tuple[int, int]] = {
@@ -33,8 +35,21 @@ class PlaneLayout:
     implies_full_range: bool = False
 
     @property
+    def site(self) -> ChromaSite:
+        """Where chroma lies unless a stream says otherwise, which FFmpeg's Python door does not tell."""
+        return LEFT if self.shift_x == 1 else CENTRE
+
+    def is_full_range(self, color_range: int) -> bool:
+        """Whether codes fill their whole range, by FFmpeg's tag: untagged gray does, untagged Y'CbCr does not."""
+        return self.implies_full_range or color_range == 2 or (self.family == "gray" and color_range == 0)
+
+    @property
+    def colour_planes(self) -> int:
+        return 1 if self.family == "gray" else 3
+
+    @property
     def plane_count(self) -> int:
-        return (1 if self.family == "gray" else 3) + int(self.alpha)
+        return self.colour_planes + int(self.alpha)
 
     def plane_size(self, index: int, width: int, height: int) -> tuple[int, int]:
         """Width and height of plane `index` of a picture of that size; odd sizes round up."""
@@ -51,13 +66,15 @@ class PlaneLayout:
             return None
         return layout_of(re.sub(r"4\d\d", other, self.name))
 
+    def at_depth(self, depth: Literal[8, 10]) -> PlaneLayout:
+        """The same planes with `depth` bits; full range is then said by tags only."""
+        name = re.sub(r"(?<=[yp0-4])(9|10|12|14|16)?(le)?$", "", self.name.replace("yuvj", "yuv"))
+        return layout_of(name if depth == 8 else f"{name}{depth}le") or self
+
     def full_chroma(self) -> PlaneLayout:
         """The same depth with chroma at full size."""
         found = layout_of(re.sub(r"4\d\d", "444", self.name))
         return found or self
-
-
-_STAND_IN_OF_ALL = PlaneLayout("yuv444p", "yuv", 8)
 
 
 def layout_of(name: str) -> PlaneLayout | None:
@@ -73,10 +90,15 @@ def layout_of(name: str) -> PlaneLayout | None:
     return None
 
 
-def stand_in(name: str, depth: int, is_rgb: bool) -> PlaneLayout:
-    """The planar format that holds format `name` with the least loss."""
-    known = {"nv12": "yuv420p", "nv21": "yuv420p", "yuyv422": "yuv422p", "uyvy422": "yuv422p", "yvyu422": "yuv422p",
-             "nv16": "yuv422p", "nv24": "yuv444p", "p010le": "yuv420p10le", "p016le": "yuv420p16le"}  # fmt: skip
-    guess = known.get(name) or (("gbrp" if depth <= 8 else "gbrp12le") if is_rgb else
-                                ("yuv444p" if depth <= 8 else "yuv444p12le"))  # fmt: skip
-    return layout_of(guess) or _STAND_IN_OF_ALL
+_DEPTHS = (8, 9, 10, 12, 14, 16)
+_NAMES = {sampling: digits for digits, sampling in _SUBSAMPLING.items()}
+
+
+def stand_in(family: Family, depth: int, shift_x: int = 0, shift_y: int = 0) -> PlaneLayout:
+    """The planar format that holds all samples of any other one of that kind; alpha is left out."""
+    deep = next((known for known in _DEPTHS if known >= depth), 16)
+    stem = {"gray": "gray", "rgb": "gbrp"}.get(family) or f"yuv{_NAMES.get((shift_x, shift_y), '444')}p"
+    found = layout_of(stem if deep == 8 else f"{stem}{deep}le")
+    if found is None:
+        raise ValueError(f"no planar format for {family} of {depth} bits")
+    return found

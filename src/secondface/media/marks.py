@@ -17,6 +17,7 @@ from PIL import Image
 
 from secondface.errors import MediaCorrupt
 from secondface.media.containers import legible, open_input, reading_failures
+from secondface.media.gif_output import gif_xmp
 from secondface.media.images import still_info
 from secondface.media.signatures import Kind, sniff
 
@@ -47,7 +48,9 @@ def _xmp(path: Path, format_name: str) -> bytes | None:
     packet: object
     try:
         with reading_failures(path, "XMP"):
-            if format_name == "HEIF":
+            if format_name == "GIF":
+                packet = gif_xmp(path.read_bytes())
+            elif format_name == "HEIF":
                 packet = _heif_xmp(path)
             else:
                 with Image.open(path, formats=[format_name]) as picture:

@@ -72,3 +72,14 @@ _MATRICES: dict[tuple[int, ...], Orientation] = {
     (1, 0, 0, -1): Orientation(180, mirrored=True),
     (0, 1, 1, 0): Orientation(270, mirrored=True),
 }
+
+
+def of_exif(value: object) -> Orientation:
+    """The orientation of EXIF's number 1..8; anything else is upright."""
+    return _EXIF.get(value, UPRIGHT) if isinstance(value, int) else UPRIGHT
+
+
+_EXIF: dict[int, Orientation] = {
+    2: Orientation(0, mirrored=True), 3: Orientation(180), 4: Orientation(180, mirrored=True),
+    5: Orientation(270, mirrored=True), 6: Orientation(90), 7: Orientation(90, mirrored=True), 8: Orientation(270),
+}  # fmt: skip

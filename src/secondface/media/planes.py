@@ -1,30 +1,48 @@
 """PlanarFrame: a decoded picture that stays in its planes; only the regions that are touched become RGB.
 
-Decides how a region is read, written and shrunk; must not know files, streams or encoders.
-Chroma is taken as centred on its block, both ways, so that what is not changed comes back as it was.
+Decides how a region is read, written and shrunk; must not know files, streams or encoders. What is not changed keeps
+its codes. What is changed keeps, of the old codes, whatever the eight bits that vision sees cannot say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
 from secondface.frames import RGB8, Box
+from secondface.media.chroma import enlarged, reduced
 from secondface.media.layouts import PlaneLayout
-from secondface.media.ycbcr import ColourSpace, Matrix34, codes_from_rgb, rgb_from_codes
+from secondface.media.pixel_codes import Codes, PixelCodes, Plane
+from secondface.media.ycbcr import RGB_MATRIX, ColourSpace
 
-Plane: TypeAlias = npt.NDArray[np.uint8 | np.uint16]
-"""[height, width] code values; 16-bit words for more than 8 bits."""
+__all__ = ["PlanarFrame", "Plane", "deep_rgb_frame", "deep_rgb_of", "planes_from_rgb"]
 
 _STRIP_PIXELS = 131_072
-_WORD = 257.0
-"""Spreads 0..255 over a 16-bit word, whose ends then clip as those of a byte do; OpenCV is exact and fast there."""
+_FADE_LEVELS = 16
+"""A pixel that changes by this many of 255 levels keeps nothing of an old value that vision could not see (clipped,
+or finer than its chroma): less would show as a seam where the change begins, more as a ghost."""
+
+Share: TypeAlias = npt.NDArray[np.float32]
+"""[height, width] 0..1."""
+_Pixel = TypeVar("_Pixel", np.uint8, np.float32)
+_Conversion: TypeAlias = Callable[[Sequence[npt.NDArray[Any]], int], npt.NDArray[_Pixel]]
+"""From planes of one size, chroma times a gain, to pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rewrite:
+    """A strip to be stored: what read() gives now (None: nothing worth keeping), what is wanted, where they differ."""
+
+    cells: Box
+    now: RGB8 | None
+    wanted: RGB8
+    changed: npt.NDArray[np.uint8]
 
 
 class PlanarFrame:
@@ -37,6 +55,7 @@ class PlanarFrame:
         self._planes = list(planes)
         self.layout = layout
         self.space = space
+        self._codes = PixelCodes(layout, space)
         self.index = index
         self.pts = pts
         self.time_base = time_base
@@ -60,7 +79,7 @@ class PlanarFrame:
         box = self._inside(box)
         out = np.empty((box.height, box.width, 3), np.uint8)
         for strip in self._strips(box):
-            out[strip.y0 - box.y0 : strip.y1 - box.y0] = self._region_rgb(strip)
+            out[strip.y0 - box.y0 : strip.y1 - box.y0] = self._region(strip, self._codes.rgb)
         return out
 
     def write(self, box: Box, rgb: RGB8) -> None:
@@ -68,9 +87,9 @@ class PlanarFrame:
         self._inside(box)
         if rgb.shape != (box.height, box.width, 3):
             raise ValueError(f"{rgb.shape} pixels do not fill {box}")
-        pending: tuple[Box, RGB8, npt.NDArray[np.uint8]] | None = None
+        pending: _Rewrite | None = None
         for strip in self._strips(self._whole_cells(box)):
-            now = self._region_rgb(strip)
+            now = self._region(strip, self._codes.rgb)
             wanted = now.copy()
             rows = strip.intersect(box)
             wanted[rows.y0 - strip.y0 : rows.y1 - strip.y0, box.x0 - strip.x0 : box.x1 - strip.x0] = (
@@ -79,15 +98,38 @@ class PlanarFrame:
             changed = _any_channel_differs(now, wanted)
             # one strip late: chroma is read across the edge between two strips
             self._store_pending(pending)
-            pending = (strip, wanted, changed) if cv2.hasNonZero(changed) else None
+            pending = _Rewrite(strip, now, wanted, changed) if cv2.hasNonZero(changed) else None
         self._store_pending(pending)
 
     def fill(self, rgb: RGB8) -> None:
-        """Store every pixel of the picture rgb [height,width,3]."""
+        """write() for the whole picture rgb [height,width,3]."""
+        self.write(self._inside(None), rgb)
+
+    def paint(self, rgb: RGB8) -> None:
+        """Store every pixel of the picture rgb [height,width,3] without regard to what was there."""
         self._own_planes()
         for strip in self._strips(self._inside(None)):
             part = rgb[strip.y0 : strip.y1]
-            self._store(strip, part, np.full(part.shape[:2], 255, np.uint8))
+            self._store(_Rewrite(strip, None, part, np.full(part.shape[:2], 255, np.uint8)))
+
+    def shown_in(self, layout: PlaneLayout, space: ColourSpace) -> PlanarFrame:
+        """A new frame with what an ordinary display shows of this one, in SDR codes of `layout` and `space`."""
+        return self._in_other_codes(layout, space, self._codes.shown)
+
+    def recoded(self, layout: PlaneLayout, space: ColourSpace) -> PlanarFrame:
+        """A new frame with the same signal in other codes: nothing is tone-mapped, and 16 bits lie between the two."""
+        return self._in_other_codes(layout, space, self._codes.signal)
+
+    def _in_other_codes(self, layout: PlaneLayout, space: ColourSpace, convert: _Conversion[np.float32]) -> PlanarFrame:
+        target = PlanarFrame(
+            _blank_planes(layout, self.width, self.height), layout, space,
+            index=self.index, pts=self.pts, time_base=self.time_base, duration=self.duration,
+        )  # fmt: skip
+        for strip in target._strips(target._inside(None)):
+            signal = self._region(strip, convert)
+            everywhere = np.full(signal.shape[:2], 255, np.uint8)
+            target._store_moved(strip, target._codes.codes_of_signal(signal), everywhere)
+        return target
 
     def thumbnail(self, longest: int) -> RGB8:
         """The whole picture, area-averaged plane by plane before it becomes RGB."""
@@ -95,8 +137,8 @@ class PlanarFrame:
         if scale == 1.0:
             return self.read()
         size = (max(1, round(self.width * scale)), max(1, round(self.height * scale)))
-        small = [_shrunk(plane, size) for plane in self._planes[: 1 if self.layout.family == "gray" else 3]]
-        return self._rgb_of(small)
+        small = [_shrunk(plane, size) for plane in self._planes[: self.layout.colour_planes]]
+        return self._codes.rgb(small)
 
     def _own_planes(self) -> None:
         """Called before the planes are changed; a frame that shares its planes makes its own here."""
@@ -125,84 +167,75 @@ class PlanarFrame:
             yield Box(box.x0, top, box.x1, bottom)
             top = bottom
 
-    def _region_rgb(self, box: Box) -> RGB8:
-        luma = self._planes[0][box.y0 : box.y1, box.x0 : box.x1]
-        match self.layout.family:
-            case "gray":
-                return self._rgb_of([luma])
-            case "rgb":
-                return self._rgb_of([luma, *(plane[box.y0 : box.y1, box.x0 : box.x1] for plane in self._planes[1:3])])
-            case "yuv":
-                # interpolated samples keep the fraction that the 16-bit word has room for
-                gain = 1 << (16 - self.layout.depth)
-                return self._rgb_of([luma, *(self._chroma_at_luma_size(index, box, gain) for index in (1, 2))], gain)
+    def _region(self, box: Box, convert: _Conversion[_Pixel]) -> npt.NDArray[_Pixel]:
+        """`box` by one of PixelCodes' maps from planes of one size to pixels."""
+        region = slice(box.y0, box.y1), slice(box.x0, box.x1)
+        if self.layout.family != "yuv":
+            return convert([plane[region] for plane in self._planes[: self.layout.colour_planes]], 1)
+        gain = self._codes.chroma_gain
+        chroma = [self._chroma_at_luma_size(index, box, gain) for index in (1, 2)]
+        return convert([self._planes[0][region], *chroma], gain)
 
     def _chroma_at_luma_size(self, index: int, box: Box, gain: int) -> npt.NDArray[np.uint16]:
         shift_x, shift_y = self.layout.shift_x, self.layout.shift_y
         # one sample more on each side, so that a region reads the same as the same place in the whole picture
         x0, y0 = max(0, (box.x0 >> shift_x) - 1), max(0, (box.y0 >> shift_y) - 1)
         x1, y1 = (-(-box.x1 >> shift_x)) + 1, (-(-box.y1 >> shift_y)) + 1
-        part = self._planes[index][y0:y1, x0:x1] * np.uint16(gain)
-        size = (part.shape[1] << shift_x, part.shape[0] << shift_y)
-        large = part if not shift_x | shift_y else cv2.resize(part, size, interpolation=cv2.INTER_LINEAR)
+        large = enlarged(self._planes[index][y0:y1, x0:x1] * np.uint16(gain), shift_x, shift_y, self.space.site)
         left, top = box.x0 - (x0 << shift_x), box.y0 - (y0 << shift_y)
         return np.asarray(large[top : top + box.height, left : left + box.width], np.uint16)
 
-    def _rgb_of(self, parts: Sequence[npt.NDArray[Any]], chroma_gain: int = 1) -> RGB8:
-        """RGB from planes of one size: Y, Cb, Cr (these times `chroma_gain`); or Y alone; or G, B, R."""
-        depth = self.layout.depth
-        match self.layout.family:
-            case "rgb":
-                channels = [parts[2], parts[0], parts[1]]
-                if depth == 8:
-                    return np.asarray(cv2.merge(channels), np.uint8)
-                scale = 255.0 / ((1 << depth) - 1)
-                return _saturated(cv2.merge(channels).astype(np.float32) * np.float32(scale), 8)
-            case "gray":
-                # the offset of the R row includes that of Cr, which a gray picture does not have
-                gain = rgb_from_codes(self.space, depth)[0, 0]
-                zero = 0 if self.space.full_range else 16 << (depth - 8)
-                value = _saturated((parts[0].astype(np.float32) - np.float32(zero)) * gain, 8)
-                return np.asarray(cv2.merge([value, value, value]), np.uint8)
-            case "yuv":
-                factors = _word_rgb_from_codes(self.space, depth, chroma_gain)
-                words = cv2.merge([part.astype(np.uint16, copy=False) for part in parts])
-                return _bytes_of(cv2.transform(words, factors))
-
-    def _store_pending(self, pending: tuple[Box, RGB8, npt.NDArray[np.uint8]] | None) -> None:
+    def _store_pending(self, pending: _Rewrite | None) -> None:
         if pending is not None:
             self._own_planes()
-            self._store(*pending)
+            self._store(pending)
 
-    def _store(self, cells: Box, wanted: RGB8, changed: npt.NDArray[np.uint8]) -> None:
-        depth = self.layout.depth
-        if self.layout.family == "rgb":
-            factor = np.float32(((1 << depth) - 1) / 255.0)
-            for plane, channel in enumerate((1, 2, 0)):
-                values = wanted[:, :, channel].astype(np.float32) * factor
-                self._store_plane(plane, cells, _saturated(values, depth), changed)
+    def _store(self, work: _Rewrite) -> None:
+        if not self._codes.is_plain:
+            self._store_deep(work)
             return
-        factors = _word_codes_from_rgb(self.space, depth)
-        words = cv2.transform(wanted.astype(np.uint16), factors)
-        luma, *chroma = (cv2.extractChannel(words, channel) for channel in range(3))
-        self._store_plane(0, cells, _narrowed(luma, depth), changed)
-        if self.layout.family == "yuv":
-            self._store_chroma(cells, chroma, changed)
+        chroma_changed = self._at_chroma_size(work.changed) if self._has_small_chroma else None
+        for index, values in enumerate(self._codes.plain_channels(work.wanted)):
+            if index and chroma_changed is not None:
+                averaged = self._codes.rounded(self._at_chroma_size(values))
+                self._store_plane(index, self._chroma_region(work.cells), averaged, chroma_changed)
+            else:
+                self._store_plane(index, work.cells, self._codes.rounded(values), work.changed)
 
-    def _store_chroma(self, cells: Box, chroma: Sequence[Any], changed: Any) -> None:
+    def _store_deep(self, work: _Rewrite) -> None:
+        """New codes that are the old ones moved by the change, so that no step of eight bits shows."""
+        after = self._codes.codes(work.wanted)
+        if work.now is None:
+            self._store_moved(work.cells, after, work.changed)
+        else:
+            before, lost = self._codes.codes(work.now), _share_lost(work.now, work.wanted)
+            self._store_moved(work.cells, after, work.changed, before, lost)
+
+    def _store_moved(
+        self, cells: Box, after: Codes, changed: npt.NDArray[np.uint8],
+        before: Codes | None = None, lost: tuple[Share, Share] | None = None,
+    ) -> None:  # fmt: skip
+        for index in range(self.layout.colour_planes):
+            small = bool(index) and self._has_small_chroma
+            region = self._chroma_region(cells) if small else cells
+            fitted = self._at_chroma_size if small else _as_it_is
+            new = fitted(cv2.extractChannel(after, index))
+            if before is not None and lost is not None:
+                there = self._planes[index][region.y0 : region.y1, region.x0 : region.x1].astype(np.float32)
+                unseen = there - fitted(cv2.extractChannel(before, index))
+                new = new + unseen * (1 - fitted(lost[1 if small else 0]))
+            self._store_plane(index, region, self._codes.rounded(new), fitted(changed))
+
+    @property
+    def _has_small_chroma(self) -> bool:
+        return self.layout.family == "yuv" and bool(self.layout.shift_x | self.layout.shift_y)
+
+    def _chroma_region(self, cells: Box) -> Box:
         shift_x, shift_y = self.layout.shift_x, self.layout.shift_y
-        if shift_x or shift_y:
-            # a cell at an odd right or bottom edge has fewer pixels: repeat them, so that each counts the same
-            right, bottom = -cells.width % (1 << shift_x), -cells.height % (1 << shift_y)
-            size = ((cells.width + right) >> shift_x, (cells.height + bottom) >> shift_y)
-            *chroma, changed = (
-                cv2.resize(_padded(each, right, bottom), size, interpolation=cv2.INTER_AREA)
-                for each in (*chroma, changed)
-            )
-        left, top = cells.x0 >> shift_x, cells.y0 >> shift_y
-        region = Box(left, top, left + changed.shape[1], top + changed.shape[0])
-        for index, words in enumerate(chroma, 1):
-            self._store_plane(index, region, _narrowed(words, self.layout.depth), changed)
+        return Box(cells.x0 >> shift_x, cells.y0 >> shift_y, -(-cells.x1 >> shift_x), -(-cells.y1 >> shift_y))
+
+    def _at_chroma_size(self, values: Any) -> Any:
+        return reduced(values, self.layout.shift_x, self.layout.shift_y, self.space.site)
 
     def _store_plane(self, index: int, region: Box, values: Plane, where: npt.NDArray[np.uint8]) -> None:
         target = self._planes[index][region.y0 : region.y1, region.x0 : region.x1]
@@ -211,7 +244,12 @@ class PlanarFrame:
 
 def planes_from_rgb(rgb: RGB8, layout: PlaneLayout, space: ColourSpace) -> list[Plane]:
     """New planes that hold the picture rgb [h,w,3]; alpha, where the layout has it, is opaque."""
-    height, width = rgb.shape[:2]
+    planes = _blank_planes(layout, rgb.shape[1], rgb.shape[0])
+    PlanarFrame(planes, layout, space).paint(rgb)
+    return planes
+
+
+def _blank_planes(layout: PlaneLayout, width: int, height: int) -> list[Plane]:
     planes: list[Plane] = []
     for index in range(layout.plane_count):
         plane_width, plane_height = layout.plane_size(index, width, height)
@@ -219,19 +257,35 @@ def planes_from_rgb(rgb: RGB8, layout: PlaneLayout, space: ColourSpace) -> list[
         planes.append(np.zeros(shape, np.uint8) if layout.depth == 8 else np.zeros(shape, np.uint16))
     if layout.alpha:
         planes[-1][:] = (1 << layout.depth) - 1
-    frame = PlanarFrame(planes, layout, space)
-    frame.fill(rgb)
     return planes
 
 
-@lru_cache(maxsize=64)
-def _word_rgb_from_codes(space: ColourSpace, depth: int, chroma_gain: int) -> Matrix34:
-    return (rgb_from_codes(space, depth) * _WORD / (1, chroma_gain, chroma_gain, 1)).astype(np.float32)
+def _as_it_is(values: Any) -> Any:
+    return values
 
 
-@lru_cache(maxsize=64)
-def _word_codes_from_rgb(space: ColourSpace, depth: int) -> Matrix34:
-    return (codes_from_rgb(space, depth) * _unit(depth)).astype(np.float32)
+_DEEP_RGB = PlaneLayout("gbrp16le", "rgb", 16, implies_full_range=True)
+_DISPLAY_RGB = ColourSpace(RGB_MATRIX, True, 1, 13)
+
+
+def deep_rgb_frame(
+    rgb16: npt.NDArray[np.uint16], space: ColourSpace = _DISPLAY_RGB, *,
+    index: int = 0, pts: int | None = None, time_base: Fraction = Fraction(1, 1),
+) -> PlanarFrame:  # fmt: skip
+    """A frame over a copy of the upright picture rgb16 [h,w,3], sRGB unless `space` says otherwise (RGB_MATRIX).
+
+    read() gives eight bits; what is written comes back as the old 16-bit value moved by the change.
+    """
+    red, green, blue = (np.asarray(channel, np.uint16) for channel in cv2.split(rgb16))
+    return PlanarFrame([green, blue, red], _DEEP_RGB, space, index=index, pts=pts, time_base=time_base)
+
+
+def deep_rgb_of(frame: PlanarFrame) -> npt.NDArray[np.uint16]:
+    """The picture [h,w,3] of a frame that deep_rgb_frame() made, as it is now."""
+    if frame.layout != _DEEP_RGB:
+        raise ValueError(f"{frame.layout.name} is not 16-bit RGB")
+    green, blue, red = frame.planes
+    return np.asarray(cv2.merge([red, green, blue]), np.uint16)
 
 
 def _any_channel_differs(one: RGB8, other: RGB8) -> npt.NDArray[np.uint8]:
@@ -240,37 +294,15 @@ def _any_channel_differs(one: RGB8, other: RGB8) -> npt.NDArray[np.uint8]:
     return np.asarray(cv2.bitwise_not(cv2.inRange(cv2.absdiff(one, other), black, black)), np.uint8)
 
 
-def _saturated(values: Any, depth: int) -> Any:
-    """Rounded and clipped to `depth` bits; OpenCV does both in one pass."""
-    add: Any = cv2.add  # its stub does not know scalars
-    if depth == 8:
-        return add(values, (0.0, 0.0, 0.0, 0.0), dtype=cv2.CV_8U)
-    words = add(values, (0.0, 0.0, 0.0, 0.0), dtype=cv2.CV_16U)
-    return words if depth == 16 else np.minimum(words, np.uint16((1 << depth) - 1))
-
-
-def _unit(depth: int) -> float:
-    """Of a 16-bit word, how much one code value of `depth` bits takes; the rest is its fraction."""
-    return _WORD if depth == 8 else float(1 << (16 - depth))
-
-
-def _narrowed(words: Any, depth: int) -> Plane:
-    """Code values from words of _unit(depth), rounded."""
-    if depth == 8:
-        return _bytes_of(words)
-    shift, half = np.uint16(16 - depth), np.uint16(1 << (16 - depth) >> 1)
-    return (np.minimum(words, np.uint16(0xFFFF) - half) + half) >> shift
-
-
-def _bytes_of(words: Any) -> npt.NDArray[np.uint8]:
-    """0..65535 rounded to 0..255."""
-    return np.asarray(cv2.convertScaleAbs(words, alpha=1 / _WORD), np.uint8)
-
-
-def _padded(values: Any, right: int, bottom: int) -> npt.NDArray[Any]:
-    if not right | bottom:
-        return values
-    return np.asarray(cv2.copyMakeBorder(values, 0, bottom, 0, right, cv2.BORDER_REPLICATE))
+def _share_lost(now: RGB8, wanted: RGB8) -> tuple[Share, Share]:
+    """[h,w] 0..1 twice: of what vision could not see, how much goes where it had clipped, and how much anywhere."""
+    difference = cv2.absdiff(now, wanted)
+    largest = cv2.max(cv2.max(difference[:, :, 0], difference[:, :, 1]), difference[:, :, 2])
+    everywhere = np.minimum(largest.astype(np.float32) * np.float32(1 / _FADE_LEVELS), np.float32(1))
+    inner = cv2.inRange(now, (1.0, 1.0, 1.0), (254.0, 254.0, 254.0))
+    where_clipped = everywhere.copy()
+    where_clipped[np.asarray(inner) > 0] = 0
+    return where_clipped, everywhere
 
 
 def _shrunk(plane: Plane, size: tuple[int, int]) -> npt.NDArray[Any]:

@@ -1,6 +1,6 @@
-"""VideoReader: the frames of one video file, upright, in order, in their own planes, with exact times.
+"""VideoReader: the frames of one video file, upright, whole, in order, in their own planes, with exact times.
 
-Decides which stream is the picture, what its colours mean and when each frame is shown.
+Decides when each frame is shown, which part of the file is read, and that fields become pictures.
 Must not know encoders or faces.
 """
 
@@ -8,32 +8,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import av
-from av.container import InputContainer
-from av.packet import Packet
-from av.stream import Disposition
-from av.video.stream import VideoStream
 
-from secondface.errors import MediaCorrupt, MediaEmpty, MediaTooLarge, MediaUnsupported
-from secondface.media.containers import legible, open_input, reading_failures
+from secondface.errors import InvalidOption, MediaEmpty, MediaUnsupported
+from secondface.media.containers import legible
+from secondface.media.decoders import PictureSource
+from secondface.media.deinterlace import NOTE, Deinterlacer
 from secondface.media.info import MediaInfo, PictureFacts
 from secondface.media.limits import Limits
 from secondface.media.pictures import DecodedFrame, converted, plane_views
 from secondface.media.planes import PlanarFrame
-from secondface.media.ratios import exact, seconds
+from secondface.media.ratios import exact
 from secondface.media.signatures import sniff
-from secondface.media.video_facts import codec_name, picture_facts, space_of, video_info
+from secondface.media.timeline import JUMPING
+from secondface.media.trim import Trim
+from secondface.media.video_facts import picture_facts, space_of, video_info
 
 if TYPE_CHECKING:
     from av.container.core import Chapter  # only the stub has this name
 
 DECODER_THREADS = 2
 """Each decoder thread keeps whole pictures alive, so two are the default however many cores there are."""
+_ARBITRARY_START = ("mpegts", "mpeg", "asf", "flv", "mxf")
+"""Formats whose clock starts anywhere; the others say by their times how streams lie to each other from 0."""
 
 
 class _Clock:
@@ -58,61 +62,82 @@ class _Clock:
 class VideoReader:
     """One video file, opened and understood: its first picture is decoded, so `info` is what really comes.
 
-    Raises FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge or MediaEmpty.
+    `begin` and `end` are seconds from the file's start: frames shown from `begin` on and before `end` are read.
+    `decoder` is FFmpeg's name of a decoder (h264_cuvid) or of a device (cuda), or `gpu` for whatever works here.
+    Raises FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge, MediaEmpty, InvalidOption, CodecUnavailable.
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], limits: Limits | None = None, threads: int = DECODER_THREADS
-    ) -> None:
+        self, path: str | os.PathLike[str], limits: Limits | None = None, threads: int = DECODER_THREADS, *,
+        begin: Fraction | None = None, end: Fraction | None = None, decoder: str | None = None,
+    ) -> None:  # fmt: skip
         self.path = Path(path)
         self.limits = limits or Limits()
-        self._threads = threads
+        trim = Trim(begin, end)
         signature = sniff(self.path)
         if signature.kind != "video":
             raise MediaUnsupported(f"{self.path.name}: a picture ({signature.format_name}), not a video")
         self.format_name = signature.format_name
-        self._container = self._opened()
-        self._pictures = self._decode()
+        self._late_notes: list[str] = []
+        self._source = PictureSource(self.path, self.format_name, self.limits, threads, decoder)
         self._first: av.VideoFrame | None = None
         try:
-            first = self._first = self._first_picture()
-            stream = self._stream(self._container)
-            self.picture: PictureFacts = picture_facts(first, stream)
-            self.info: MediaInfo = video_info(self.format_name, self._container, stream, first, self.picture)
+            self._pictures = self._source.pictures()
+            first = self._first = next(self._pictures, None)
+            if first is None:
+                raise MediaEmpty(f"{self.path.name}: no frame of the video can be decoded")
+            described = self._source.first_described(first)
+            stream = self._source.stream
+            self.picture: PictureFacts = picture_facts(first, stream, described)
+            whole = video_info(self.format_name, self._source.container, stream, first, self.picture, described)
+            starts = [each.start for each in whole.streams if each.start is not None]
+            origin = min(starts, default=Fraction(0)) if self.format_name in _ARBITRARY_START else Fraction(0)
+            self.trim: Trim = replace(trim, origin=origin)
+            self.info: MediaInfo = self._trimmed(replace(whole, notes=(*whole.notes, *self._source.notes)))
             self.limits.check_duration(self.path.name, self.info.duration)
         except BaseException:
             self.close()
             raise
 
     def frames(self) -> Iterator[PlanarFrame]:
-        """Every frame in presentation order, each once; a second call starts again from the file."""
-        if self._first is None:
-            self._container.close()
-            self._container = self._opened()
-            self._pictures = self._decode()
-            self._first = self._first_picture()
-        first, self._first = self._first, None
-        clock = _Clock()
-        frame = self._frame(first, 0, clock)
-        del first
-        yield frame
-        del frame  # a generator that holds on to what it yielded would keep one more frame alive
-        index = 1
-        for picture in self._pictures:
-            yield self._frame(picture, index, clock)
+        """Every frame of the part in presentation order, each once; a second call starts again from the file."""
+        pictures = self._from_the_start() if self.trim.is_whole else self._source.pictures(self.trim.start)
+        clock, base, index = _Clock(), self.picture.time_base, 0
+        for picture in self._whole(pictures):
+            pts = clock.stamp(picture, base)
+            if self.trim.is_before(pts * base):
+                continue
+            if self.trim.is_after(pts * base):
+                break
+            self.limits.check_duration(self.path.name, pts * base - self.trim.start)
+            yield self._frame(picture, index, pts)
             index += 1
+            del picture  # a generator that holds on to what it yielded would keep one more frame alive
+        if index == 0:
+            begin = float(self.trim.begin or 0)
+            raise InvalidOption(f"from {begin:g} s: no frame of the video lies there")
+
+    def late_notes(self) -> tuple[str, ...]:
+        """What only the frames that have been read so far could show."""
+        return tuple(self._late_notes)
 
     def descriptions(self) -> tuple[dict[str, str], dict[str, str], list[Chapter]]:
-        """Tags of the file, tags of the video stream, and chapters."""
-        chapters = self._container.chapters()
-        for chapter in chapters:
-            chapter["metadata"] = legible(chapter["metadata"])
-        return legible(self._container.metadata), legible(self._stream(self._container).metadata), chapters
+        """Tags of the file, tags of the video stream, and chapters of the part, counted from its begin."""
+        container = self._source.container
+        kept: list[Chapter] = []
+        for chapter in container.chapters():
+            base = exact(chapter["time_base"]) or Fraction(1, 1000)
+            part = self.trim.clipped(chapter["start"] * base, chapter["end"] * base)
+            if part is not None:
+                chapter["start"], chapter["end"] = (round(time / base) for time in part)
+                chapter["metadata"] = legible(chapter["metadata"])
+                kept.append(chapter)
+        return legible(container.metadata), legible(self._source.stream.metadata), kept
 
     def close(self) -> None:
         """Let go of the file; frames that were handed out stay valid."""
         self._first = None
-        self._container.close()
+        self._source.close()
 
     def __enter__(self) -> Self:
         return self
@@ -122,67 +147,38 @@ class VideoReader:
     ) -> None:
         self.close()
 
-    def _first_picture(self) -> av.VideoFrame:
-        first = next(self._pictures, None)
-        if first is None:
-            raise MediaEmpty(f"{self.path.name}: no frame of the video can be decoded")
-        return first
-
-    def _opened(self) -> InputContainer:
-        container = open_input(self.path, self.format_name)
-        try:
-            self.limits.check_streams(self.path.name, len(container.streams))
-            stream = self._stream(container)
-            context = stream.codec_context
-            if context.width and context.height:
-                self.limits.check_size(self.path.name, context.width, context.height, video=True)
-            # the header may lie: FFmpeg checks the size inside the bitstream too, before it makes room for a picture
-            context.options = {"max_pixels": str(self.limits.video_pixels)}
-            context.thread_count = self._threads
-            stream.thread_type = "AUTO"
-        except BaseException:
-            container.close()
-            raise
-        return container
-
-    def _stream(self, container: InputContainer) -> VideoStream:
-        pictures = [s for s in container.streams.video if not s.disposition & Disposition.attached_pic]
-        if not pictures:
-            raise MediaEmpty(f"{self.path.name}: no video stream")
-        chosen = [s for s in pictures if s.disposition & Disposition.default]
-        stream = (chosen or pictures)[0]
-        if not codec_name(stream):
-            raise MediaUnsupported(f"{self.path.name}: no decoder for its video")
-        return stream
-
-    def _decode(self) -> Iterator[av.VideoFrame]:
-        stream = self._stream(self._container)
-        packets: Iterator[Packet[VideoStream]] = self._container.demux(stream)
-        last: Fraction | None = None
-        while True:
-            where = f"at {float(last):.3f} s" if last is not None else "at its start"
-            with reading_failures(self.path, where):
-                packet = next(packets, None)
-                pictures = [] if packet is None else packet.decode()
-            if packet is None:
+    def _whole(self, pictures: Iterator[av.VideoFrame]) -> Iterator[av.VideoFrame]:
+        """`pictures` without fields; all pass straight through until the first that has them."""
+        for picture in pictures:
+            if picture.interlaced_frame:
+                if not self.picture.interlaced:
+                    self._note(NOTE)
+                yield from Deinterlacer().feed(chain([picture], pictures))
                 return
-            for picture in pictures:
-                last = seconds(picture.pts, picture.time_base) or last
-                self._check_size(picture)
-                yield picture
+            yield picture
+            del picture  # the next one is decoded before this name would be free
 
-    def _check_size(self, picture: av.VideoFrame) -> None:
-        try:
-            self.limits.check_size(self.path.name, picture.width, picture.height, video=True)
-        except (MediaTooLarge, MediaCorrupt):
-            self._container.close()
-            raise
+    def _from_the_start(self) -> Iterator[av.VideoFrame]:
+        if self._first is None:
+            return self._source.pictures()
+        pictures = chain([self._first], self._pictures)
+        self._first = None
+        return pictures
 
-    def _frame(self, picture: av.VideoFrame, index: int, clock: _Clock) -> PlanarFrame:
+    def _trimmed(self, whole: MediaInfo) -> MediaInfo:
+        if self.trim.is_whole:
+            return whole
+        # what a file says that may consist of several is true of one of them
+        duration = self.trim.length_of(None if self.format_name in JUMPING else whole.duration)
+        count = round(duration * whole.average_rate) if duration and whole.average_rate else None
+        return replace(whole, duration=duration, frame_count=count)
+
+    def _frame(self, picture: av.VideoFrame, index: int, pts: int) -> PlanarFrame:
         facts = self.picture
-        pts = clock.stamp(picture, facts.time_base)
         duration = picture.duration or None
         size = facts.orientation.shown_size(self.info.width, self.info.height)
+        if (picture.width, picture.height) != size:
+            self._note(f"the picture size changes to {picture.width}x{picture.height}: shown as {size[0]}x{size[1]}")
         if picture.format.name != facts.stored.name or (picture.width, picture.height) != size:
             picture = converted(picture, facts.stored, space_of(picture), facts.space, size)
         if facts.orientation.is_upright:
@@ -191,3 +187,7 @@ class VideoReader:
         planes = [facts.orientation.apply(plane) for plane in plane_views(picture, facts.stored)]
         return PlanarFrame(planes, facts.layout, facts.space,
                            index=index, pts=pts, time_base=facts.time_base, duration=duration)  # fmt: skip
+
+    def _note(self, text: str) -> None:
+        if text not in self._late_notes:
+            self._late_notes.append(text)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from secondface.errors import FileUnreadable, MediaEmpty, MediaUnsupported
+from secondface.media.handed import descriptor_of, open_bytes
 
 Kind = Literal["still", "video"]
 SNIFFED_BYTES = 4096
@@ -53,11 +54,11 @@ _RIFF = {b"WEBP": Signature("still", "WEBP"), b"AVI ": Signature("video", "avi")
 def sniff(path: Path) -> Signature:
     """The signature of the ordinary file `path`; FileUnreadable, MediaEmpty or MediaUnsupported."""
     try:
-        if path.exists() and not path.is_file():
+        if descriptor_of(path) is None and path.exists() and not path.is_file():
             # a pipe or a device could block for ever or never end
             head = None
         else:
-            with path.open("rb") as file:
+            with open_bytes(path) as file:
                 head = file.read(SNIFFED_BYTES)
     except (OSError, ValueError) as cause:
         raise FileUnreadable(f"{path}: {getattr(cause, 'strerror', None) or cause}") from cause

@@ -1,4 +1,4 @@
-"""From any picture mode that Pillow or libheif gives to upright-agnostic sRGB and alpha, eight bits each.
+"""From any picture mode that Pillow or libheif gives to sRGB and alpha, eight bits each, not turned.
 
 Decides how profiles, palettes, CMYK, gray and deeper samples become RGB; must not know files.
 """
@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageCms
 
 from secondface.frames import RGB8
+from secondface.media.tone import DisplayMap
 
 _DEEP_GRAY = ("I;16", "I;16L", "I;16B", "I;16N", "I", "F")
 _PROFILE_TOLERANCE = 2
 """A profile that moves no colour by more than this is sRGB under another name; converting would only add rounding."""
+_STRIP_PIXELS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +29,13 @@ class ColourResult:
 
     rgb: RGB8
     alpha: npt.NDArray[np.uint8] | None
+    is_gray: bool = False
     notes: tuple[str, ...] = ()
 
 
-def to_srgb(picture: Image.Image, profile: bytes | None) -> ColourResult:
-    """`picture` in sRGB. `profile` is its ICC profile, if it has one."""
+def to_srgb(picture: Image.Image, profile: bytes | None, look: DisplayMap | None = None) -> ColourResult:
+    """`picture` in sRGB. `profile` is its ICC profile, if it has one; `look` explains its colours if nothing else."""
+    is_gray = picture.mode in (*_DEEP_GRAY, "L", "LA", "La", "1")
     if picture.mode in _DEEP_GRAY:
         picture = _eight_bit_gray(picture)
     if picture.mode in ("P", "PA", "1", "RGBX", "YCbCr", "HSV"):
@@ -44,9 +50,31 @@ def to_srgb(picture: Image.Image, profile: bytes | None) -> ColourResult:
     notes: tuple[str, ...] = ()
     if profile and picture.mode in ("RGB", "L", "CMYK", "LAB"):
         picture, notes = _through_profile(picture, profile)
+        look = None
     if picture.mode != "RGB":
         picture = picture.convert("RGB")
-    return ColourResult(np.array(picture, np.uint8), alpha, notes)
+    return ColourResult(_pixels(picture, look), alpha, is_gray, notes)
+
+
+@lru_cache(maxsize=1)
+def srgb_profile() -> bytes:
+    """The ICC profile of sRGB, the same bytes each time."""
+    profile: Any = ImageCms.createProfile("sRGB")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    content = bytearray(ImageCms.ImageCmsProfile(profile).tobytes())
+    content[24:36] = bytes((7, 208, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0))  # the time of making: 2000-01-01
+    return bytes(content)
+
+
+def _pixels(picture: Image.Image, look: DisplayMap | None) -> RGB8:
+    """The pixels of an RGB picture; in strips, for Pillow copies what it hands over several times."""
+    width, height = picture.size
+    out = np.empty((height, width, 3), np.uint8)
+    rows = max(1, _STRIP_PIXELS // width)
+    for top in range(0, height, rows):
+        bottom = min(height, top + rows)
+        strip = np.asarray(picture.crop((0, top, width, bottom)), np.uint8)
+        out[top:bottom] = strip if look is None else look.shown(strip.astype(np.uint16) * np.uint16(257))
+    return out
 
 
 def _eight_bit_gray(picture: Image.Image) -> Image.Image:
@@ -60,12 +88,15 @@ def _eight_bit_gray(picture: Image.Image) -> Image.Image:
 def _through_profile(picture: Image.Image, profile: bytes) -> tuple[Image.Image, tuple[str, ...]]:
     try:
         source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+        target = ImageCms.ImageCmsProfile(io.BytesIO(srgb_profile()))
         transform = ImageCms.buildTransform(
-            source, ImageCms.createProfile("sRGB"),  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-            picture.mode, "RGB",
+            source, target, picture.mode, "RGB",
             ImageCms.Intent.RELATIVE_COLORIMETRIC, ImageCms.Flags.BLACKPOINTCOMPENSATION,
         )  # fmt: skip
-        if picture.mode == "RGB" and _is_nearly_identity(transform):
+        if picture.mode == "RGB":
+            if not _is_nearly_identity(transform):
+                # in place: a second copy of a large picture is what memory is short of
+                ImageCms.applyTransform(picture, transform, inPlace=True)
             return picture, ()
         return ImageCms.applyTransform(picture, transform) or picture, ()
     except (ImageCms.PyCMSError, OSError, ValueError, TypeError):

@@ -50,6 +50,12 @@ class OrtSession:
         return self.manifest.name
 
     @property
+    def takes_rows(self) -> bool:
+        """Whether inputs of several callers can be put together along the first axis of all tensors."""
+        first = {tensor.shape[0] for tensor in (*self.manifest.inputs, *self.manifest.outputs)}
+        return len(first) == 1 and isinstance(first.pop(), str)
+
+    @property
     def busy_ms(self) -> int:
         """Milliseconds in which at least one call of this model was running."""
         return self._clocks[0].busy_ms

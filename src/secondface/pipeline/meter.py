@@ -19,8 +19,9 @@ import psutil
 from secondface.errors import InternalFault
 from secondface.observe import BusyClock
 
-Phase = Literal["load", "fetch", "run", "store"]
+Phase = Literal["boot", "load", "fetch", "run", "store"]
 PHASES: tuple[Phase, ...] = ("load", "fetch", "run", "store")
+"""Those of a run in this process; only who waits for a worker has a `boot` before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +71,43 @@ class StageMeter:
 
 
 class PhaseClock:
-    """Cuts the wall time into phases without a gap: their milliseconds add up exactly to the whole."""
+    """Cuts the wall time into phases without a gap: their milliseconds add up exactly to the whole.
 
-    def __init__(self, clock: Callable[[], int] = time.perf_counter_ns) -> None:
+    One thread enters phases; any may ask how far it is.
+    """
+
+    def __init__(self, clock: Callable[[], int] = time.perf_counter_ns, first: Phase = PHASES[0]) -> None:
         self._clock = clock
         self._started_ns = clock()
-        self._spent_ms: dict[Phase, int] = dict.fromkeys(PHASES, 0)
-        self._phase: Phase | None = PHASES[0]
+        self._spent_ms: dict[Phase, int] = dict.fromkeys((first, *PHASES), 0)
+        self._phase: Phase | None = first
         self._entered_ms = 0
+        self._guard = threading.Lock()
 
     def enter(self, phase: Phase) -> None:
         """End the present phase and begin another; a phase may be entered again."""
-        self._end_phase()
-        self._phase = phase
+        with self._guard:
+            self._end_phase()
+            self._phase = phase
 
     def finish(self) -> dict[Phase, int]:
         """End the last phase; milliseconds by phase."""
-        self._end_phase()
-        self._phase = None
-        return dict(self._spent_ms)
+        with self._guard:
+            self._end_phase()
+            self._phase = None
+            return dict(self._spent_ms)
+
+    @property
+    def running(self) -> bool:
+        """Whether the last phase has not been ended yet."""
+        return self._phase is not None
+
+    def spent(self) -> dict[Phase, int]:
+        """Milliseconds by phase so far, the present one included."""
+        with self._guard:
+            if self._phase is not None:
+                self._end_phase()
+            return dict(self._spent_ms)
 
     def _end_phase(self) -> None:
         if self._phase is None:

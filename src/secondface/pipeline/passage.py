@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from secondface.errors import (
     Cancelled,
@@ -17,7 +18,7 @@ from secondface.errors import (
     TooManySources,
 )
 from secondface.frames import Float, Frame, FrameWork, Sessions, StreamInfo
-from secondface.observe import BusyClock
+from secondface.observe import BusyClock, log, span
 from secondface.pipeline.device import RunSessions
 from secondface.pipeline.engine import (
     CancelToken,
@@ -28,8 +29,9 @@ from secondface.pipeline.engine import (
     run_stages,
 )
 from secondface.pipeline.meter import MemoryPeak
-from secondface.pipeline.people import Picture, SourcePeople, build_sources, describe_reference
-from secondface.pipeline.steps import StepContext, build_stage
+from secondface.pipeline.people import PeopleMemory, Picture, SourcePeople, build_sources, describe_reference
+from secondface.pipeline.scout import scout
+from secondface.pipeline.steps import MOST_FACES, MOST_FACES_OF_A_STILL, StepContext, build_stage
 from secondface.pipeline.tally import FaceTally
 from secondface.spec.catalog import UpscaleParameters
 from secondface.spec.faces import FaceRule
@@ -53,7 +55,7 @@ class Casting:
     mapping: Sequence[tuple[int, int | Picture]] = ()
     """Source person to face index or reference picture."""
     allow_no_face: bool = False
-    max_faces: int = 8
+    max_faces: int | None = None
 
 
 @dataclass
@@ -66,6 +68,8 @@ class Conduct:
     active: BusyClock = field(default_factory=BusyClock)
     memory: MemoryPeak = field(default_factory=MemoryPeak)
     stopping: threading.Event = field(default_factory=threading.Event)
+    people: PeopleMemory = field(default_factory=PeopleMemory)
+    """Source people that earlier runs prepared."""
 
     def checkpoint(self) -> None:
         """Raises Cancelled when the run is to stop."""
@@ -106,9 +110,14 @@ def pass_frames(
     *,
     conduct: Conduct,
     in_flight_frames: int = 32,
+    samples: Iterable[Frame] = (),
 ) -> Passage:
-    """Send all frames through the plan's steps, in order. Raises the errors of faces and models, and Cancelled."""
+    """Send all frames through the plan's steps, in order. Raises the errors of faces and models, and Cancelled.
+
+    `samples` are frames from all over the video for a first look, which refuses early what would be refused late.
+    """
     context = _prepare(plan, casting, stream, conduct)
+    _look_ahead(plan, casting, context, conduct, samples)
     on_cpu = conduct.run_sessions.computes_on_cpu
     stages = [build_stage(step, context, is_device=on_cpu) for step in plan.frame_steps]
     engine = run_stages(
@@ -127,6 +136,8 @@ def pass_frames(
         on_progress=conduct.tell,
     )
     notes = context.people.notes
+    if context.tally.label_was_small:
+        notes = (*notes, "The picture is too small for a visible label of the usual size; it is as large as it can be.")
     if plan.finds_faces:
         notes += _check_faces(casting, context, stream)
     return Passage(engine, context.tally, notes)
@@ -147,7 +158,9 @@ def _prepare(plan: Plan, casting: Casting, stream: StreamInfo, conduct: Conduct)
             tracker = FaceTracker(sessions)
             if plan.swaps:
                 enlarger = FaceRestorer(sessions, conduct.checkpoint)
-                people = build_sources(casting.sources, tracker, enlarger.enlarge_source)
+                people = conduct.people.recall(
+                    casting.sources, lambda: build_sources(casting.sources, tracker, enlarger.enlarge_source)
+                )
             for source, goal in casting.mapping:
                 mapping.append((source, describe_reference(goal, tracker) if isinstance(goal, Picture) else goal))
             like = describe_reference(casting.like, tracker) if casting.like else None
@@ -159,13 +172,28 @@ def _prepare(plan: Plan, casting: Casting, stream: StreamInfo, conduct: Conduct)
         people=people,
         tally=FaceTally(),
         checkpoint=conduct.checkpoint,
-        max_faces=casting.max_faces,
+        allow_no_face=casting.allow_no_face,
+        max_faces=casting.max_faces or (MOST_FACES_OF_A_STILL if stream.is_still else MOST_FACES),
     )
+
+
+def _look_ahead(plan: Plan, casting: Casting, context: StepContext, conduct: Conduct, samples: Iterable[Frame]) -> None:
+    if not plan.finds_faces or casting.allow_no_face:
+        return
+    first = iter(samples)
+    frame = next(first, None)
+    if frame is None:
+        return
+    with conduct.active, span("run.scout") as timing:
+        seen = scout(chain([frame], first), context.chooser, context.sessions)
+    log("run.scouted", "debug", frames=seen.frames, people=seen.people, elapsed_ms=round(timing.elapsed_ms))
+    context.chooser.foresee(seen.gaps)
 
 
 def _check_faces(casting: Casting, context: StepContext, stream: StreamInfo) -> tuple[str, ...]:
     """Raise for what the whole target did not hold; with allow_no_face, say it."""
     tally = context.tally
+    crowd = _crowd_note(context)
     if not tally.people:
         where = "the picture" if stream.is_still else f"all {tally.frames_looked_at} frames"
         if not casting.allow_no_face:
@@ -176,5 +204,15 @@ def _check_faces(casting: Casting, context: StepContext, stream: StreamInfo) -> 
     except (ReferenceFaceNotFound, MappingUnresolved, TooManySources) as lack:
         if not casting.allow_no_face:
             raise
-        return (str(lack),)
-    return ()
+        return (*crowd, str(lack))
+    return crowd
+
+
+def _crowd_note(context: StepContext) -> tuple[str, ...]:
+    """That more faces were seen than followed, of which a caller who said `all` must hear."""
+    more = context.tally.passed_over
+    if more <= 0:
+        return ()
+    return (
+        f"{more} more face(s) were seen at once than the {context.max_faces} that are followed: raise --max-faces.",
+    )

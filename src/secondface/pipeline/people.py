@@ -5,6 +5,8 @@ Decides which face of a picture is meant (the largest). Must not know files: pic
 
 from __future__ import annotations
 
+import hashlib
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -42,6 +44,41 @@ def build_sources(
         notes += _strangers(faces)
         people.append(SwapSource.build([(picture.rgb, face) for picture, face in faces], enlarge))
     return SourcePeople(tuple(people), tuple(notes))
+
+
+class PeopleMemory:
+    """Source people of earlier runs, by the pixels of their pictures: a folder of targets prepares them once.
+
+    It lives as long as whoever runs the runs wants it to; at most `most` sets of people are kept, the latest used.
+    """
+
+    def __init__(self, most: int = 2) -> None:
+        self._most = most
+        self._kept: dict[str, SourcePeople] = {}
+        self._guard = threading.Lock()
+
+    def recall(self, sources: Sequence[Sequence[Picture]], build: Callable[[], SourcePeople]) -> SourcePeople:
+        """The people of these pictures, built if they are not known. Raises what `build` raises."""
+        key = _digest(sources)
+        with self._guard:
+            known = self._kept.pop(key, None)
+        people = known or build()
+        with self._guard:
+            self._kept[key] = people
+            while len(self._kept) > self._most:
+                del self._kept[next(iter(self._kept))]
+        return people
+
+
+def _digest(sources: Sequence[Sequence[Picture]]) -> str:
+    """Of names, which stand in notes, and pixels."""
+    digest = hashlib.sha256()
+    for pictures in sources:
+        digest.update(f"person {len(pictures)};".encode())
+        for picture in pictures:
+            digest.update(f"{picture.name};{picture.rgb.shape};".encode("utf-8", "surrogateescape"))
+            digest.update(picture.rgb.tobytes())
+    return digest.hexdigest()
 
 
 def describe_reference(picture: Picture, tracker: FaceTracker) -> Float:

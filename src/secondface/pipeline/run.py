@@ -16,15 +16,16 @@ from secondface.observe import span
 from secondface.pipeline.engine import CancelToken, Progress
 from secondface.pipeline.meter import PhaseClock
 from secondface.pipeline.passage import Casting, Conduct, budgeted_frames, pass_frames, scale_of
-from secondface.pipeline.people import Picture
+from secondface.pipeline.people import PeopleMemory, Picture
+from secondface.pipeline.preparation import inspect_inputs, load_models, read_casting
 from secondface.pipeline.report import RunReport
-from secondface.pipeline.targets import Target, media_limits, open_target, read_picture
+from secondface.pipeline.targets import Target, open_target
 from secondface.provenance.metadata import MetadataMarks, metadata_marks
 from secondface.spec.faces import FaceRule
 from secondface.spec.graph import LabelSpec, PipelineSpec, Plan
 from secondface.spec.schemas import Restore, RunRequest, plan_for
 
-__all__ = ["CancelToken", "Progress", "RunReport", "run_file", "swap_arrays"]
+__all__ = ["CancelToken", "Progress", "RunReport", "conduct_file", "run_file", "swap_arrays"]
 
 
 def run_file(
@@ -34,26 +35,46 @@ def run_file(
     cancel: CancelToken | None = None,
     *,
     content_producer: str = "",
+    people: PeopleMemory | None = None,
     produce_id: str | None = None,
     clock: Callable[[], int] = time.perf_counter_ns,
 ) -> RunReport:
     """Swap as the request says and write the output, which appears only when it is whole and its marks were read back.
 
-    Raises the errors of secondface.errors; Ctrl-C becomes Cancelled. `clock` gives monotonic nanoseconds.
+    Raises the errors of secondface.errors; Ctrl-C becomes Cancelled. `people` keeps source people from run to run,
+    `clock` gives monotonic nanoseconds.
     """
-    phases = PhaseClock(clock)
-    conduct = Conduct(sessions, cancel, on_progress)
+    conduct = Conduct(sessions, cancel, on_progress, people=people or PeopleMemory())
+    return conduct_file(
+        request, conduct, PhaseClock(clock), content_producer=content_producer, produce_id=produce_id
+    )  # fmt: skip
+
+
+def conduct_file(
+    request: RunRequest,
+    conduct: Conduct,
+    phases: PhaseClock,
+    *,
+    content_producer: str = "",
+    produce_id: str | None = None,
+    name_of: Callable[[Path], str] = str,
+) -> RunReport:
+    """The same for a caller who reads the clocks meanwhile, or after a failure, and goes on with them afterwards.
+
+    `name_of` says how messages and notes call a picture of somebody.
+    """
     plan = request.plan()
     marks = metadata_marks(produce_id or uuid.uuid4().hex, content_producer)
     try:
         # Inputs first: a file that cannot be read is said at once, before models are loaded for it.
         phases.enter("fetch")
+        said = inspect_inputs(request, conduct)[request.target]
         with open_target(request) as target:
-            casting = _read_casting(request, conduct)
+            casting = read_casting(request, conduct, name_of)
             phases.enter("load")
-            _load(plan, conduct)
+            load_models(plan, conduct)
             phases.enter("run")
-            return _run(request, plan, casting, target, marks=marks, conduct=conduct, phases=phases)
+            return _run(request, plan, casting, target, marks=marks, conduct=conduct, phases=phases, said=said)
     except KeyboardInterrupt as interrupt:
         raise Cancelled from interrupt
 
@@ -67,6 +88,7 @@ def _run(
     marks: MetadataMarks,
     conduct: Conduct,
     phases: PhaseClock,
+    said: tuple[str, ...],
 ) -> RunReport:
     output = target.output(request, marks, scale_of(plan))
     try:
@@ -79,6 +101,7 @@ def _run(
             output.write,
             conduct=conduct,
             in_flight_frames=in_flight,
+            samples=target.samples(conduct.checkpoint),
         )
         phases.enter("store")
         with span("run.store"):
@@ -86,8 +109,8 @@ def _run(
     except BaseException:
         output.discard()
         raise
-    spent = phases.finish()
-    width, height = (side * scale_of(plan) for side in (target.stream.width, target.stream.height))
+    spent = phases.spent()
+    width, height = output.size
     tally = passage.tally
     return RunReport(
         output=request.output,
@@ -105,32 +128,9 @@ def _run(
         stages=passage.engine.stages,
         peak_rss_bytes=conduct.memory.bytes(),
         streams=streams,
-        notes=(*target.notes, *passage.notes, *output.notes),
+        notes=tuple(dict.fromkeys((*said, *target.notes, *passage.notes, *output.notes))),
         produce_id=marks.label.produce_id,
         label_waiver=plan.label_waiver,
-    )
-
-
-def _load(plan: Plan, conduct: Conduct) -> None:
-    for model in plan.models:
-        conduct.checkpoint()
-        conduct.sessions.get(model)
-
-
-def _read_casting(request: RunRequest, conduct: Conduct) -> Casting:
-    limits = media_limits(request)
-
-    def read(path: Path) -> Picture:
-        conduct.checkpoint()
-        return read_picture(path, limits)
-
-    return Casting(
-        sources=[[read(image) for image in person.images] for person in request.sources],
-        rule=request.rule,
-        like=read(request.rule.like) if request.rule.like else None,
-        mapping=[(entry.source, read(entry.like) if entry.like else entry.index or 0) for entry in request.mapping],
-        allow_no_face=request.allow_no_face,
-        max_faces=request.limits.max_faces,
     )
 
 

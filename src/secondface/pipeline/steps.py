@@ -15,9 +15,11 @@ import numpy as np
 from secondface.errors import InternalFault
 from secondface.frames import RGB8, ArrayFrame, Box, Face, FrameBatch, FrameWork, StreamInfo
 from secondface.media.planes import PlanarFrame, planes_from_rgb
+from secondface.media.still_frames import DeepFrame, StillFrame
 from secondface.pipeline.device import Checkpoint, RunSessions
 from secondface.pipeline.engine import Stage
 from secondface.pipeline.people import SourcePeople
+from secondface.pipeline.plugins import plugin_change
 from secondface.pipeline.tally import FaceTally
 from secondface.spec.catalog import (
     AnalyseParameters,
@@ -39,6 +41,8 @@ from secondface.vision.track import FaceTracker
 Change = Callable[[FrameWork], FrameWork | None]
 _MODEL_WORKERS = 4
 _SEARCHES_PER_SECOND = 4
+MOST_FACES, MOST_FACES_OF_A_STILL = 16, 64
+"""Faces followed at once where the request does not say; each costs a mesh a frame."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,8 @@ class StepContext:
     people: SourcePeople
     tally: FaceTally
     checkpoint: Checkpoint
-    max_faces: int = 8
+    max_faces: int = MOST_FACES
+    allow_no_face: bool = False
 
 
 def build_stage(step: PlannedStep, context: StepContext, *, is_device: bool = True) -> Stage[FrameWork]:
@@ -77,8 +82,11 @@ def _stage_of(step: PlannedStep, context: StepContext) -> Stage[FrameWork]:  # n
             return _side_by_side(step, lambda work: enlarged(work, restorer, scale))
         case LabelParameters(languages=languages, position=position):
             painter = LabelPainter(languages, position)
-            return Stage(step.name, lambda batch: _label(painter, batch), grouped=True)
+            return Stage(step.name, lambda batch: _label(painter, batch, context.tally), grouped=True)
         case _:
+            change = plugin_change(step, context.stream, context.sessions)
+            if change is not None:
+                return _in_turn(step, change)
             raise InternalFault(f"There is no implementation of the step `{step.name}`.", step=step.name)
 
 
@@ -116,7 +124,11 @@ def _analyse(context: StepContext) -> Callable[[FrameBatch], Iterable[FrameWork]
             found = tracker.track_batch([work.frame for work in batch])
         for work, (work.faces, work.scene) in zip(batch, found, strict=True):
             context.tally.saw(work)
+        context.tally.passed_over = tracker.passed_over
         context.chooser.choose_batch([work.faces for work in batch])
+        if stream.is_still and not context.allow_no_face:
+            # All is known of a picture: what is missing is said before anything is swapped or restored.
+            context.chooser.finish()
         return batch
 
     return analyse
@@ -185,8 +197,13 @@ def _colour(parameters: ColourParameters) -> Change:
     return correct
 
 
-def _label(painter: LabelPainter, batch: FrameBatch) -> FrameBatch:
-    painter.paint_batch(batch)
+def _label(painter: LabelPainter, batch: FrameBatch, tally: FaceTally) -> FrameBatch:
+    for work, box in zip(batch, painter.paint_batch(batch), strict=True):
+        if isinstance(work.frame, StillFrame | DeepFrame):
+            # a label on a transparent ground would be seen by nobody
+            work.frame.show(box)
+    if painter.placement is not None and not painter.placement.fits:
+        tally.label_was_small = True
     return batch
 
 
@@ -194,7 +211,9 @@ def enlarged(work: FrameWork, restorer: FaceRestorer, scale: int) -> FrameWork:
     """The frame `scale` times larger, in the same kind of planes, and its faces with it."""
     old = work.frame
     rgb = restorer.upscale(old.read(), 4 if scale == 4 else 2)
-    if isinstance(old, PlanarFrame):
+    if isinstance(old, StillFrame | DeepFrame):
+        new = old.enlarged(rgb)
+    elif isinstance(old, PlanarFrame):
         planes = planes_from_rgb(rgb, old.layout, old.space)
         new = PlanarFrame(
             planes, old.layout, old.space,

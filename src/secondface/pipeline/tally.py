@@ -16,6 +16,10 @@ class FaceTally:
     def __init__(self) -> None:
         self.people: set[int] = set()
         """Numbers of all tracks seen; the tracker bounds them."""
+        self.passed_over = 0
+        """The most faces seen at once beyond those that may be followed."""
+        self.label_was_small = False
+        """Whether a frame had no room for a visible label of the size that the rule asks."""
         self.frames_looked_at = 0
         self.swapped_frames = 0
         self.faces_swapped = 0

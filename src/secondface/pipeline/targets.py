@@ -1,45 +1,45 @@
 """The target as one kind of thing, still or video: frames out of it, and a marked output from them.
 
-Decides how a request's options reach `media`, and that an output is looked at before it gets its name.
+Decides which reader a target needs, which part of it is read, and which options it cannot use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
-from secondface.errors import InternalFault, MediaTooLarge, OutputNotWritable
-from secondface.frames import RGB8, Frame, StreamInfo
-from secondface.media.encoders import VideoOptions, container_for
-from secondface.media.images import Still, StillOptions, read_still
+from secondface.errors import InvalidOption, MediaTooLarge
+from secondface.frames import Frame, StreamInfo
+from secondface.media.animations import AnimationReader, is_animation
+from secondface.media.encoders import require_encodable
+from secondface.media.frame_times import time_of_frame
+from secondface.media.images import Still, read_still
 from secondface.media.limits import Limits
-from secondface.media.marks import read_stored_marks
 from secondface.media.read import VideoReader
-from secondface.media.side_streams import StreamReport
-from secondface.media.signatures import sniff
-from secondface.media.still_output import require_possible, still_format, write_still
-from secondface.media.write import VideoWriter
+from secondface.media.signatures import Kind, sniff
+from secondface.media.still_output import still_format
+from secondface.pipeline.animation_target import (
+    AnimationOutput,
+    AnimationTarget,
+    becomes_video,
+    dropped_streams,
+    holds_animation,
+)
+from secondface.pipeline.device import Checkpoint
+from secondface.pipeline.outputs import Output, StillOutput, VideoOutput, video_options
 from secondface.pipeline.people import Picture
-from secondface.provenance.metadata import MetadataMarks, read_marks, require_marks
+from secondface.provenance.metadata import MetadataMarks
+from secondface.spec.outputs import Moment
+from secondface.spec.outputs import StillOutput as StillSpec
+from secondface.spec.outputs import VideoOutput as VideoSpec
 from secondface.spec.schemas import RunRequest
 
-
-class Output(Protocol):
-    """An output under way. Exactly one of `store` and `discard` ends it."""
-
-    def write(self, frame: Frame) -> None: ...
-    def store(self) -> tuple[StreamReport, ...]:
-        """Finish the file, read its marks back, and give it its name. Raises MarkMissing."""
-        ...
-
-    def discard(self) -> None:
-        """Leave nothing behind."""
-        ...
-
-    @property
-    def notes(self) -> tuple[str, ...]: ...
+_LEAST_SCOUTED_S = 4
+_SAMPLE_EVERY_S = Fraction(1, 2)
+_MOST_SAMPLES = 120
 
 
 class Target(Protocol):
@@ -52,6 +52,10 @@ class Target(Protocol):
     @property
     def notes(self) -> tuple[str, ...]: ...
     def frames(self) -> Iterator[Frame]: ...
+    def samples(self, checkpoint: Checkpoint) -> Iterator[Frame]:
+        """Frames from all over a long target, for a first look; none of a short one."""
+        ...
+
     def output(self, request: RunRequest, marks: MetadataMarks, scale: int) -> Output: ...
 
 
@@ -59,10 +63,69 @@ def open_target(request: RunRequest) -> AbstractContextManager[Target]:
     """Open the target by what its bytes say, and check that the output's name fits its kind."""
     limits = media_limits(request)
     if sniff(request.target).kind == "still":
+        if becomes_video(request.output) and is_animation(request.target, limits):
+            require_encodable(request.output, video_options(request))
+            return AnimationTarget(AnimationReader(request.target, limits), request.limits.max_frames)
+        require_kind(request, "still")
+        if holds_animation(request.output) and is_animation(request.target, limits):
+            reader = AnimationReader(request.target, limits)
+            return AnimationTarget(reader, request.limits.max_frames)
         still_format(request.output)
         return nullcontext(StillTarget(read_still(request.target, limits)))
-    container_for(request.output)
-    return VideoTarget(VideoReader(request.target, limits), request.limits.max_frames)
+    require_kind(request, "video")
+    if holds_animation(request.output):
+        require_no_encoding(request)
+    else:
+        require_encodable(request.output, video_options(request))
+    begin, end = (_seconds_of(moment, request.target, limits) for moment in (request.video.begin, request.video.end))
+
+    def opened() -> VideoReader:
+        return VideoReader(request.target, limits, begin=begin, end=end, decoder=request.video.decoder)
+
+    return VideoTarget(opened, request.limits.max_frames)
+
+
+def _seconds_of(moment: Moment | None, path: Path, limits: Limits) -> Fraction | None:
+    if moment is None or moment.frame is None:
+        return moment.seconds if moment else None
+    return time_of_frame(path, moment.frame, limits)
+
+
+_VIDEO_WORDS = {
+    "rate": "--fps", "begin": "--from", "end": "--to", "depth": "--bit-depth",
+}  # fmt: skip
+"""Options that are not called like their field."""
+
+
+def require_kind(request: RunRequest, kind: Kind) -> None:
+    """Raises InvalidOption for options that say nothing about this kind of target."""
+    if kind == "still" and (said := _said(request.video)):
+        names = ", ".join(_VIDEO_WORDS.get(name, f"--{name}") for name in said)
+        raise InvalidOption(f"{names}: for video, but {request.target.name} is a picture.", options=said)
+    if kind == "video" and not holds_animation(request.output) and (said := _said(request.still)):
+        names = ", ".join({"quality": "--still-quality"}.get(name, f"--{name}") for name in said)
+        raise InvalidOption(f"{names}: for pictures, but {request.target.name} is a video.", options=said)
+
+
+def require_no_encoding(request: RunRequest) -> None:
+    """Raises InvalidOption for options of video files where the output is an animation."""
+    if said := sorted(set(_said(request.video)) - {"begin", "end", "decoder"}):
+        names = ", ".join(_VIDEO_WORDS.get(name, f"--{name}") for name in said)
+        raise InvalidOption(f"{names}: for video, but {request.output.name} will be an animation.", options=said)
+
+
+def _said(options: VideoSpec | StillSpec) -> list[str]:
+    """Names of the fields that are not as they are by default."""
+    usual = type(options)()
+    return sorted(name for name in type(options).model_fields if getattr(options, name) != getattr(usual, name))
+
+
+def fitted_to_kind(request: RunRequest) -> RunRequest:
+    """The request without options for another kind of target. Raises BadMedia errors."""
+    empty: dict[str, object] = (
+        {"video": VideoSpec()} if sniff(request.target).kind == "still" else {"still": StillSpec()}
+    )
+    return request.model_copy(update=empty)
 
 
 def read_picture(path: Path, limits: Limits) -> Picture:
@@ -83,46 +146,24 @@ class StillTarget:
         self._still = still
         self.stream: StreamInfo = still.info.stream_info
         self.notes: tuple[str, ...] = still.info.notes
-        self.frame_bytes: int = still.frame.rgb.nbytes
+        self.frame_bytes: int = still.frame.width * still.frame.height * (3 if still.coding.depth == 8 else 6)
 
     def frames(self) -> Iterator[Frame]:
         yield self._still.frame
+
+    def samples(self, checkpoint: Checkpoint) -> Iterator[Frame]:  # noqa: ARG002 - there is nothing to look through
+        return iter(())
 
     def output(self, request: RunRequest, marks: MetadataMarks, scale: int) -> StillOutput:  # noqa: ARG002
         return StillOutput(request, self._still, marks)
 
 
-class StillOutput:
-    """A picture that is written when all of it is there."""
-
-    def __init__(self, request: RunRequest, still: Still, marks: MetadataMarks) -> None:
-        self._options = StillOptions(quality=request.still.quality, lossless=request.still.lossless)
-        require_possible(request.output, self._options)
-        self._still = still
-        self._marks = marks
-        self._file = UncheckedFile(request.output, marks)
-        self._rgb: RGB8 | None = None
-        self.notes: tuple[str, ...] = ()
-
-    def write(self, frame: Frame) -> None:
-        self._rgb = frame.read()
-
-    def store(self) -> tuple[StreamReport, ...]:
-        if self._rgb is None:
-            raise InternalFault("A picture was to be stored before it was written.")
-        self.notes = write_still(self._file.path, self._rgb, self._still, self._options, self._marks.xmp)
-        self._file.check_and_name(is_still=True)
-        return ()
-
-    def discard(self) -> None:
-        self._file.discard()
-
-
 class VideoTarget(AbstractContextManager["VideoTarget"]):
     """A video, read frame by frame."""
 
-    def __init__(self, reader: VideoReader, max_frames: int | None) -> None:
-        self._reader = reader
+    def __init__(self, opened: Callable[[], VideoReader], max_frames: int | None) -> None:
+        self._opened = opened
+        reader = self._reader = opened()
         self._max_frames = max_frames
         info = reader.info
         self.stream: StreamInfo = info.stream_info
@@ -142,53 +183,30 @@ class VideoTarget(AbstractContextManager["VideoTarget"]):
             # A generator that holds on to what it yielded keeps one more frame alive.
             del frame
 
-    def output(self, request: RunRequest, marks: MetadataMarks, scale: int) -> VideoOutput:
-        return VideoOutput(request, self._reader, marks, (self.stream.width * scale, self.stream.height * scale))
+    def samples(self, checkpoint: Checkpoint) -> Iterator[Frame]:
+        """A frame every half second, of a long video at most 120; a clip of seconds is over before it is looked at."""
+        length = self._reader.info.duration
+        if length is None or length < _LEAST_SCOUTED_S:
+            # Of a video without a length nobody knows when enough of it was seen to refuse it.
+            return
+        step = max(_SAMPLE_EVERY_S, length / _MOST_SAMPLES)
+        due = Fraction(0)
+        with self._opened() as reader:
+            for frame in reader.frames():
+                checkpoint()
+                time = (frame.pts or 0) * frame.time_base
+                if frame.index == 0:
+                    due = time
+                if time >= due:
+                    due = time + step
+                    yield frame
+
+    def output(self, request: RunRequest, marks: MetadataMarks, scale: int) -> Output:
+        size = self.stream.width * scale, self.stream.height * scale
+        if holds_animation(request.output):
+            return AnimationOutput(request, marks, size, notes=dropped_streams(self._reader.info))
+        return VideoOutput(request, self._reader, marks, size)
 
     def _refuse_beyond(self, frames: int) -> None:
         if self._max_frames is not None and frames > self._max_frames:
             raise MediaTooLarge(f"{self._reader.path.name}: more than {self._max_frames} frames.", frames=frames)
-
-
-class VideoOutput:
-    """A video, encoded as the run goes."""
-
-    def __init__(self, request: RunRequest, reader: VideoReader, marks: MetadataMarks, size: tuple[int, int]) -> None:
-        options = VideoOptions(codec=request.video.codec, quality=request.video.crf, preset=request.video.preset)
-        self._file = UncheckedFile(request.output, marks)
-        self._writer = VideoWriter(self._file.path, reader, options, size=size, tags=marks.tags)
-        self.notes: tuple[str, ...] = ()
-
-    def write(self, frame: Frame) -> None:
-        self._writer.write(frame)
-
-    def store(self) -> tuple[StreamReport, ...]:
-        streams = tuple(self._writer.close())
-        self._file.check_and_name(is_still=False)
-        return streams
-
-    def discard(self) -> None:
-        self._writer.abort()
-        self._file.discard()
-
-
-class UncheckedFile:
-    """A whole file beside its final name, which it gets only when its marks have been read back."""
-
-    def __init__(self, final: Path, marks: MetadataMarks) -> None:
-        self._final = final
-        self._marks = marks
-        # The id makes the name unique, so that nobody's file is overwritten.
-        self.path: Path = final.with_name(f".{marks.label.produce_id}{final.suffix}")
-
-    def check_and_name(self, *, is_still: bool) -> None:
-        """Raises MarkMissing or OutputNotWritable; the file is then still under its first name."""
-        stored = read_stored_marks(self.path)
-        require_marks(read_marks(stored.xmp, stored.tags), self._marks, is_still=is_still)
-        try:
-            self.path.replace(self._final)
-        except OSError as error:
-            raise OutputNotWritable(f"{self._final}: {error.strerror}", path=str(self._final)) from error
-
-    def discard(self) -> None:
-        self.path.unlink(missing_ok=True)

@@ -41,8 +41,12 @@ class FaceRule(BaseModel):
         return self
 
     @classmethod
-    def parse(cls, text: str) -> FaceRule:
+    def parse(cls, text: object) -> FaceRule:
         """Read the words of --faces. Raises InvalidOption."""
+        if not isinstance(text, str):
+            raise InvalidOption(
+                f"faces: give a text such as 'all' or '0,2', not {type(text).__name__}.", option="faces"
+            )
         word = text.strip()
         if word.lower() in _WORDS:
             return cls(kind=_WORDS[word.lower()])
@@ -99,11 +103,13 @@ class FaceMapping(BaseModel):
         return self
 
 
-def parse_mapping(entry: str, source_images: Sequence[Sequence[Path]]) -> FaceMapping:
+def parse_mapping(entry: object, source_images: Sequence[Sequence[Path]]) -> FaceMapping:
     """Read `SOURCE=INDEX` or `SOURCE=IMAGE`, SOURCE a source's path, file name or number. Raises MappingUnresolved.
 
     A path may hold `=`, so the entry is cut at the first `=` whose left side is a source.
     """
+    if not isinstance(entry, str):
+        raise MappingUnresolved(f"A mapping is a text such as 'ann.jpg=1', not {type(entry).__name__}.")
     cuts = [at for at, sign in enumerate(entry) if sign == "="]
     for at in cuts:
         person = _person_of(entry[:at].strip(), source_images)

@@ -15,7 +15,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from secondface.errors import FileUnreadable, InternalFault, InvalidPipeline, UnknownStep
-from secondface.spec.catalog import STEP_KINDS, LabelParameters, Port, StepKind, StepParameters, callable_kinds
+from secondface.spec.catalog import STEP_KINDS, LabelParameters, Port, StepKind, StepParameters
+from secondface.spec.plugins import find_kind, known_names
 
 ParameterValue: TypeAlias = str | int | float | bool | None
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_\-]{1,64}$")]
@@ -231,10 +232,9 @@ def _in_order(steps: Sequence[StepSpec]) -> list[StepSpec]:
 
 
 def _plan_step(step: StepSpec) -> PlannedStep:
-    kind = STEP_KINDS.get(step.step)
+    kind = find_kind(step.step)
     if kind is None or kind.by_compiler:
-        known = ", ".join(known.name for known in callable_kinds())
-        raise UnknownStep(f"{step.step!r} is none of {known}.", step=step.step)
+        raise UnknownStep(f"{step.step!r} is none of {', '.join(known_names())}.", step=step.step)
     try:
         return PlannedStep(kind, kind.parameters.model_validate(step.parameters))
     except ValidationError as error:

@@ -5,15 +5,16 @@ Checks what can be known before a file is opened; must not open one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from secondface.errors import InvalidOption, MappingUnresolved, OutputExists, TooManySources
 from secondface.spec.faces import FaceMapping, FaceRule, parse_mapping
 from secondface.spec.graph import LabelSpec, PipelineSpec, Plan, StepSpec, compile_pipeline, describe_validation
+from secondface.spec.outputs import StillOutput, VideoOutput
 
 Restore = Literal["off", "auto"] | Annotated[float, Field(ge=0.0, le=1.0)]
 
@@ -28,27 +29,17 @@ class SourcePerson(_Value):
     images: tuple[Path, ...] = Field(min_length=1, max_length=16)
 
 
-class VideoOutput(_Value):
-    """How a video is encoded; empty fields are chosen by the container and the input."""
-
-    codec: Literal["h264", "hevc", "vp9", "av1"] | None = None
-    crf: int | None = Field(default=None, ge=0, le=63, description="Constant quality: smaller is better and larger.")
-    preset: str | None = Field(default=None, max_length=32, description="The encoder's speed preset.")
-
-
-class StillOutput(_Value):
-    """How a picture is encoded."""
-
-    quality: int | None = Field(default=None, ge=1, le=100)
-    lossless: bool = False
-
-
 class Limits(_Value):
     """What one run may use."""
 
     max_pixels: int | None = Field(default=None, ge=1, description="Pixels of a picture; empty: the media default.")
     max_frames: int | None = Field(default=None, ge=1, description="Frames of a video; empty: no limit.")
-    max_faces: int = Field(default=8, ge=1, le=64, description="Faces that are followed at once.")
+    max_faces: int | None = Field(
+        default=None,
+        ge=1,
+        le=256,
+        description="Faces that are followed at once; empty: 16 in a video, 64 in a picture.",
+    )
     in_flight_bytes: int = Field(
         default=64 * 2**20, ge=2**20, description="Decoded frames held at once between the decoder and the encoder."
     )
@@ -67,6 +58,7 @@ class RunRequest(_Value):
     label: LabelSpec | None = Field(default=None, description="Empty: as the pipeline says.")
     video: VideoOutput = VideoOutput()
     still: StillOutput = StillOutput()
+    keep_metadata: bool = Field(default=False, description="Keep places, serial numbers and comments of the target.")
     allow_no_face: bool = False
     limits: Limits = Limits()
 
@@ -84,15 +76,15 @@ class RunRequest(_Value):
         **fields: object,
     ) -> RunRequest:
         """A request in the words of the command line; other fields by name. Raises BadRequest errors."""
-        paths = [Path(source) for source in sources]
+        paths = [checked_path("source", source) for source in _listed("source", sources)]
         people = [paths] if same_person and paths else [[path] for path in paths]
         return cls.build(
             sources=[{"images": images} for images in people],
-            target=Path(target),
-            output=Path(output),
+            target=checked_path("target", target),
+            output=checked_path("output", output),
             faces=FaceRule.parse(faces),
-            mapping=[parse_mapping(entry, people) for entry in mapping],
-            pipeline=read_pipeline(pipeline) if isinstance(pipeline, str | Path) else pipeline,
+            mapping=[parse_mapping(entry, people) for entry in _listed("mapping", mapping)],
+            pipeline=read_pipeline(pipeline),
             **fields,
         )
 
@@ -161,11 +153,49 @@ def plan_for(pipeline: PipelineSpec | None, restore: Restore, label: LabelSpec |
     return compile_pipeline(pipeline, sources)
 
 
-def read_pipeline(words: str | Path) -> PipelineSpec:
+def read_pipeline(words: str | Path | PipelineSpec | None) -> PipelineSpec | None:
     """The value of --pipeline: a YAML or JSON file, or a comma list. Raises InvalidPipeline or FileUnreadable."""
+    if words is None or isinstance(words, PipelineSpec):
+        return words
+    if not isinstance(words, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance] - callers have no checker
+        raise InvalidOption(f"pipeline: give a list of steps, a file or a PipelineSpec, not {type(words).__name__}.")
     if isinstance(words, Path) or Path(words).suffix.lower() in (".yaml", ".yml", ".json"):
         return PipelineSpec.load(Path(words))
     return PipelineSpec.parse_list(words)
+
+
+def checked_path(name: str, value: object) -> Path:
+    """A path that a caller of the library gave. Raises InvalidOption."""
+    if isinstance(value, str | Path):
+        return Path(value)
+    raise InvalidOption(f"{name}: give a path as str or Path, not {type(value).__name__}.", option=name)
+
+
+def checked_restore(value: object) -> Restore:
+    """Raises InvalidOption."""
+    return _checked("restore", TypeAdapter[Restore](Restore), value)
+
+
+def checked_label(value: object) -> LabelSpec | None:
+    """Raises InvalidOption."""
+    return _checked("label", TypeAdapter[LabelSpec | None](LabelSpec | None), value)
+
+
+_T = TypeVar("_T")
+
+
+def _checked(name: str, adapter: TypeAdapter[_T], value: object) -> _T:
+    try:
+        return adapter.validate_python(value)
+    except ValidationError as error:
+        raise InvalidOption(f"{name}: {describe_validation(error)}") from error
+
+
+def _listed(name: str, values: object) -> list[object]:
+    """What a caller gave as several values; text is one value, though Python can walk through its letters."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidOption(f"{name}: give a list, not {type(values).__name__}.", option=name)
+    return list(cast("Iterable[object]", values))
 
 
 def _default_steps(restore: Restore, *, swaps: bool) -> tuple[StepSpec, ...]:

@@ -19,6 +19,8 @@ from secondface.vision.identity import SAME_PERSON, distance
 
 Selector: TypeAlias = int | Float
 """A person's index, or the descriptor [128] of a reference picture."""
+SAME_AGAIN = 0.25
+"""How much further from a reference the same person may be in another shot; who is further is a lookalike."""
 BACKGROUND_SHARE = 0.25
 """Faces narrower than this share of the widest are passers-by where there are more people than sources."""
 
@@ -46,14 +48,33 @@ class FaceChooser:
         self._by_selector = bool(pairs)
         self._order: dict[int, int] = {}
         self._given: dict[int, int] = {}
-        self._holders: dict[int, list[int]] = {}
-        """By reference: the people who were recognised as it."""
+        self._holders: dict[int, dict[int, float]] = {}
+        """By reference: the numbers of the person who was recognised as it, and how far each was from it."""
+        self._beside: dict[int, set[int]] = {}
+        """By number: who was seen in the same frame, and so is somebody else."""
+        self._foreseen = [float("inf")] * len(self._references)
         self._nearest = float("inf")
 
     @property
     def people(self) -> int:
         """How many people have appeared so far."""
         return len(self._order)
+
+    @property
+    def references(self) -> list[Float]:
+        """The descriptors [128] of reference pictures, in the order that `foresee` expects."""
+        return [reference for _, reference in self._references]
+
+    @property
+    def people_needed(self) -> int:
+        """How many people must appear, so that `finish` has nothing to say; references are apart."""
+        if self._by_selector:
+            return max(self._indices, default=-1) + 1
+        return self._sources
+
+    def foresee(self, gaps: Sequence[float]) -> None:
+        """How near somebody comes to each reference, where the video was looked through before."""
+        self._foreseen = list(gaps)
 
     def choose(self, faces: Sequence[Face]) -> None:
         """Decide for the faces of the next frame."""
@@ -78,13 +99,22 @@ class FaceChooser:
         """Raise for what never came true: a source without a face, an index or a reference without a person."""
         if not self._order:
             return
-        if len(self._holders) < len(self._references):
-            raise ReferenceFaceNotFound(f"The nearest face is {self._nearest:.2f} away; {SAME_PERSON} is the limit.")
-        missing = [n for n in self._indices if n >= len(self._order)]
-        if missing:
-            raise MappingUnresolved(f"There is no face {missing[0]}: {len(self._order)} found, counted from 0.")
+        held = [0.0 if self._holders.get(k) else self._nearest for k in range(len(self._references))]
+        self.check(len(self._order), held)
         if not self._by_selector and len(set(self._given.values())) < self._sources:
             raise TooManySources(f"{self._sources} sources, {len(self._order)} face(s).")
+
+    def check(self, people: int, gaps: Sequence[float], where: str = "in all frames") -> None:
+        """Raise for what that many people, and the nearest faces to the references, leave wanting."""
+        if gaps and max(gaps) > SAME_PERSON:
+            raise ReferenceFaceNotFound(
+                f"The nearest face is {max(gaps):.2f} away, {SAME_PERSON} is the limit, {where}."
+            )
+        missing = [index for index in self._indices if index >= people]
+        if missing:
+            raise MappingUnresolved(f"There is no face {missing[0]}: {people} found, counted from 0, {where}.")
+        if not self._by_selector and people < self._sources:
+            raise TooManySources(f"{self._sources} sources, {people} face(s) {where}.")
 
     def _pairs_of_rule(self, like: Float | None) -> list[tuple[int, Selector]]:
         """The rules that name people, as a mapping; none for the others. Raises where sources cannot fit."""
@@ -134,21 +164,40 @@ class FaceChooser:
         return large if len(large) >= places else list(new)
 
     def _recognise(self, frames: Sequence[Sequence[Face]]) -> None:
-        """Give each person who resembles a reference its source, unless somebody beside them resembles it more."""
+        """Give each reference's source to one person: the nearest of those who resemble it.
+
+        Somebody seen at another time may be the same person under another number, if they resemble it about as much.
+        """
+        found: dict[tuple[int, int], float] = {}
         for faces in frames:
             visible = {face.track_id for face in faces}
-            known = ((face.track_id, face.identity) for face in faces if face.track_id not in self._given)
-            gaps = [
-                (distance(identity, reference), number, k)
-                for number, identity in known if identity is not None
-                for k, (_, reference) in enumerate(self._references)
-            ]  # fmt: skip
-            for gap, number, k in sorted(gaps):
-                self._nearest = min(self._nearest, gap)
-                rivals = visible.intersection(self._holders.get(k, []))
-                if gap <= SAME_PERSON and number not in self._given and not rivals:
-                    self._holders.setdefault(k, []).append(number)
-                    self._given[number] = self._references[k][0]
+            for face in faces:
+                self._beside.setdefault(face.track_id, set()).update(visible)
+                if face.identity is not None:
+                    for k, (_, reference) in enumerate(self._references):
+                        gap = distance(face.identity, reference)
+                        found[face.track_id, k] = min(gap, found.get((face.track_id, k), gap))
+        for gap, (number, k) in sorted((gap, who) for who, gap in found.items()):
+            self._nearest = min(self._nearest, gap)
+            if gap <= SAME_PERSON:
+                self._consider(number, k, gap)
+
+    def _consider(self, number: int, k: int, gap: float) -> None:
+        """Let a person hold reference `k` if nobody does who resembles it more."""
+        holders = self._holders.setdefault(k, {})
+        if number in holders:
+            holders[number] = min(gap, holders[number])
+            return
+        best = min([*holders.values(), self._foreseen[k]])
+        rivals = [other for other in holders if other in self._beside[number] or holders[other] > gap + SAME_AGAIN]
+        beaten = any(holders[other] <= gap for other in rivals)
+        if number in self._given or beaten or gap > best + SAME_AGAIN:
+            return
+        for other in rivals:
+            del holders[other]
+            del self._given[other]
+        holders[number] = gap
+        self._given[number] = self._references[k][0]
 
 
 def _by_index(pairs: Sequence[tuple[int, Selector]]) -> dict[int, int]:

@@ -33,15 +33,15 @@ class FaceFinder:
         self.detector = FaceDetector(sessions)
         self.mesher = FaceMesher(sessions)
 
-    def still(self, frame: Frame, most: int) -> list[Face]:
-        """All faces of a picture, largest first, at most `most`; heads that lie or hang are found too."""
+    def still(self, frame: Frame) -> list[Face]:
+        """All faces of a picture, largest first; heads that lie or hang are found too."""
         parts = tiles(frame.width, frame.height, STILL_TILE)
         upright = [(d.score, d) for d in self.detector.detect_frame(frame, bool(parts), parts=parts)]
         turned = [(d.score - UPRIGHT_BONUS, d) for d in self.detector.detect_turned(frame)]
         # Best first: a head that hangs also looks like an upright one, but less so.
         found = [d for _, d in sorted(upright + turned, key=lambda pair: -pair[0])]
         faces = self.accept_all(frame, found, [])
-        return sorted(faces, key=lambda f: -f.size_px)[:most]
+        return sorted(faces, key=lambda f: -f.size_px)
 
     def accept_all(self, frame: Frame, found: Iterable[Detection], taken: Sequence[Float]) -> list[Face]:
         """The faces at detections, without those that are `taken` already."""

@@ -10,23 +10,25 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 
 from secondface.frames import RGB8, Box, Face, Float, Frame, Mask01
 from secondface.vision.mesh_render import normals, rasterise
-from secondface.vision.mesh_shape import pose_trust
+from secondface.vision.mesh_shape import lip_rings, mouth_corners, parted_lips, pose_trust, within_mouth
 from secondface.vision.mesh_topology import (
     INNER_LIPS,
     LEFT_EYE,
     MESH_POINTS,
     RIGHT_EYE,
     lips_look,
-    topology,
     with_skirt,
     zones,
 )
 from secondface.vision.source_atlas import COARSE_DENSITY, SourceAtlas
 
 _SMALLEST_FACE_PX = 12
+_CORNER_REACH = 0.045
+"""In face widths: so much of the cheek about the corner of a wide open mouth stays the target's."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,14 @@ class FaceLayout:
 
     def sample(self, atlas: SourceAtlas) -> RGB8:
         """The source's texture on the reshaped target."""
-        texture, density = atlas.level_for(self.width_px)
-        place = self.enlarge(self.atlas_map * np.float32(density) - np.float32(0.5))
-        return cv2.remap(texture, place, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        place = self.enlarge(self.atlas_map)
+        seen: RGB8 | None = None
+        for texture, density, share in atlas.levels_for(self.width_px):
+            at = place * np.float32(density) - np.float32(0.5)
+            level = cv2.remap(texture, at, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+            seen = level if seen is None else cv2.addWeighted(seen, 1 - share, level, share, 0)
+        assert seen is not None
+        return seen
 
     def sample_small(self, atlas: SourceAtlas) -> Float:
         texture, density = atlas.level_for(self.coarse_width)
@@ -110,9 +117,18 @@ class FaceLayout:
         for ring in (RIGHT_EYE, LEFT_EYE, INNER_LIPS):
             polygon = np.round((self.points[list(ring), :2] - 0.5) * 16).astype(np.int32)
             cv2.fillPoly(mask, [polygon], 255, cv2.LINE_AA, 4)
-        return (cv2.GaussianBlur(mask, (0, 0), max(0.5, 0.004 * self.width_px, blur_px)) / np.float32(255)).astype(
-            np.float32
-        )
+        mask = cv2.GaussianBlur(mask, (0, 0), max(0.5, 0.004 * self.width_px, blur_px))
+        return (np.maximum(mask, self._mouth_corners(blur_px)) / np.float32(255)).astype(np.float32)
+
+    def _mouth_corners(self, blur_px: float) -> npt.NDArray[np.uint8]:
+        """[h,w] 0..255: the corners of an open mouth. The source's, seen closed, would be pulled into dark webs."""
+        mask = np.zeros((self.box.height, self.box.width), np.uint8)
+        reach = _CORNER_REACH * self.width_px
+        for (x, y), open_share in mouth_corners(self.points):
+            if open_share * reach > 0.5:
+                centre = (round((x - 0.5) * 16), round((y - 0.5) * 16))
+                cv2.circle(mask, centre, round(reach * open_share * 16), (255.0,), -1, cv2.LINE_AA, 4)
+        return np.asarray(cv2.GaussianBlur(mask, (0, 0), max(0.5, reach / 3, blur_px)), np.uint8)
 
 
 @dataclass(frozen=True)
@@ -155,19 +171,20 @@ def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout
     scale = min(1.0, COARSE_DENSITY / width)
     shape = (max(8, round(box.height * scale)), max(8, round(box.width * scale)))
     local = mesh - np.array([box.x0, box.y0, 0], np.float32)
+    local[lip_rings()[1], :2] += within_mouth(local)
     moved = local.copy()
     moved[:MESH_POINTS, :2] += step * np.float32(width)
     scales = np.array([shape[1] / box.width, shape[0] / box.height, scale], np.float32)
     canvas = rasterise(moved * scales, shape)
-    carried = canvas.carry(np.concatenate([topology().atlas, local[:, :2], normals(local)], 1))
+    carried = canvas.carry(np.concatenate([parted_lips(local), local[:, :2], normals(local)], 1))
     seen = np.clip((carried[..., 6] - 0.10) / 0.32, 0, 1)
     zone = zones(COARSE_DENSITY, feather)
     atlas_map = np.ascontiguousarray(carried[..., :2])
     seen = seen * seen * (3 - 2 * seen)
     covered = np.clip(_look_up(zone.inside, atlas_map, COARSE_DENSITY) * 3, 0, 1) * np.clip(seen * 3, 0, 1)
     covered = cv2.GaussianBlur(covered, (0, 0), 1.0) * (canvas.triangle >= 0)
-    shown = cv2.copyMakeBorder((covered > 0.05).astype(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=(0, 0, 0, 0))
-    depth = cv2.distanceTransform(shown, cv2.DIST_L2, 3)[1:-1, 1:-1]
+    margin = cv2.copyMakeBorder((covered > 0.05).astype(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=(0, 0, 0, 0))
+    depth = cv2.distanceTransform(margin, cv2.DIST_L2, 3)[1:-1, 1:-1]
     heart = (depth > 0.13 * width * scale).astype(np.float32)
     return FaceLayout(
         box=box, coarse_width=width * scale, coarse_shape=shape, atlas_map=atlas_map,

@@ -87,9 +87,9 @@ def _cross(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> npt.NDArra
 
 def normals(points: Float) -> Float:
     """[504,3] -> [504,3] unit normals at the vertices, z towards the camera; 0 where a vertex has no triangle."""
-    corners, winding, sums = _corners_by_vertex()
+    corners, sums = _corners_by_vertex()
     a, b, c = (points[corners[:, i]] for i in range(3))
-    at_vertex = sums(np.cross(b - a, c - a) * winding)
+    at_vertex = sums(np.cross(b - a, c - a))
     length = np.linalg.norm(at_vertex, axis=1, keepdims=True)
     return np.divide(at_vertex, length, out=np.zeros_like(at_vertex), where=length > 0)
 
@@ -100,21 +100,19 @@ def facing(points: Float) -> Float:
 
 
 @functools.cache
-def _corners_by_vertex() -> tuple[npt.NDArray[np.int32], Float, Callable[[Float], Float]]:
-    """The face's own triangles, the sign that turns each normal outwards, and how to sum their values at vertices."""
+def _corners_by_vertex() -> tuple[npt.NDArray[np.int32], Callable[[Float], Float]]:
+    """The face's own triangles, and how to sum their values at vertices."""
     triangles = topology().triangles
     inner = triangles[(triangles < MESH_POINTS).all(1)]
-    flat = topology().atlas.astype(np.float64)
-    # Triangles come in either winding: the canonical face says which side is out.
-    winding = np.sign(_cross(flat[inner[:, 1]] - flat[inner[:, 0]], flat[inner[:, 2]] - flat[inner[:, 0]]))
+    count = len(topology().atlas)
     vertices = np.unique(inner)
     order = np.argsort(inner.ravel(), kind="stable")
     starts = np.searchsorted(inner.ravel()[order], vertices)
 
     def sums(values: Float) -> Float:
         # reduceat, as a matrix product would wake every thread of the linear algebra library for a few thousand sums
-        at_vertex = np.zeros((len(flat), values.shape[1]), np.float32)
+        at_vertex = np.zeros((count, values.shape[1]), np.float32)
         at_vertex[vertices] = np.add.reduceat(values[order // 3], starts)
         return at_vertex
 
-    return inner, winding[:, None].astype(np.float32), sums
+    return inner, sums

@@ -29,6 +29,15 @@ _TRUSTED_YAW, _LAST_YAW = 42.0, 60.0
 """Degrees between which a swap fades out."""
 _LIP_RATIOS = (0.75, 1.35)
 """How much thinner or thicker lips may become; a smile stretches lips, so that the source's measure is only a hint."""
+_OPPOSITE = [0, *range(11, 20), 10, *range(1, 10)]
+"""Of each point on the edge of a lip, the one on the other lip."""
+_WIDE_OPEN = 0.05
+"""In face widths: lips that are so far apart are open, whatever their corners do."""
+_SEAM = 0.016
+"""In face widths: so far does the shade between closed lips reach onto them."""
+_HALF = np.array([0.016, 0.012, 0.008, 0.004, 0.0], np.float32)
+_INSIDE = np.concatenate([_HALF, [0], _HALF[::-1], _HALF[1:], [0], _HALF[:0:-1]]).astype(np.float32)
+"""[20] in face widths: how far within the mesh's edge of the lips an open mouth begins, above all at its corners."""
 _ANCHORS = ([0, 37, 267, 39, 269], [33, 133], [362, 263])
 """Where mouth and eyes sit, whatever they do: the upper lip stays when the jaw drops, eye corners in a blink."""
 
@@ -56,11 +65,59 @@ def proportion_step(target: Float, source: Float, strength: float) -> Float:
     groups = _expression_groups()
     for group, anchors in zip(groups, _ANCHORS, strict=True):
         step[group] = _move_as_one(here[:, :2], laid[:, :2], group, anchors) * fade[group].mean()
-    step[_lip_rings()] += _thicken_lips(here, laid)
+    step[lip_rings()] += _thicken_lips(here, laid)
     step = _smooth(step, held=np.concatenate(groups))
     step[list(OVAL)] = 0
     step *= _turned_in(target)[:, None]
     return (step * np.float32(strength / max(float(np.ptp(here[:, 0])), 1.0))).astype(np.float32)
+
+
+def parted_lips(points: Float) -> Float:
+    """[504,2] where the mesh takes its texture from the atlas: the further lips part, the further from their seam.
+
+    The dark line between closed lips of a source would else run along both lips of a target who speaks.
+    """
+    rings, part = lip_rings()[[1, 3, 2, 0]], _parting(points)
+    flesh = topology().atlas
+    path = flesh[rings]
+    along = np.concatenate([np.zeros((1, 20)), np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=2), axis=0)])
+    start = np.minimum(_SEAM * part, 0.7 * along[-1])
+    atlas = flesh.copy()
+    for column in range(20):
+        at = start[column] + along[:, column] * (1 - start[column] / along[-1, column])
+        for axis in (0, 1):
+            atlas[rings[:, column], axis] = np.interp(at, along[:, column], path[:, column, axis])
+    return atlas
+
+
+def within_mouth(points: Float) -> Float:
+    """[20,2] how far inside the edge of the lips the inside of an open mouth is taken, in the unit of the points.
+
+    The mesh is a little wide of the true edge, above all at the corners: a strip of the target's own lips would show.
+    """
+    inner = points[lip_rings()[1], :2]
+    towards = inner.mean(0) - inner
+    length = np.maximum(np.linalg.norm(towards, axis=1, keepdims=True), 1e-3)
+    width = float(np.ptp(points[:MESH_POINTS, 0]))
+    far = np.minimum(_parting(points)[:, None] * _INSIDE[:, None] * np.float32(width), 0.3 * length)
+    return (towards / length * far).astype(np.float32)
+
+
+def mouth_corners(points: Float) -> list[tuple[tuple[float, float], float]]:
+    """Both corners of the mouth (x, y) between outer and inner edge, and how far the lips part beside them, 0..1."""
+    outer, inner = lip_rings()[:2]
+    part = _parting(points)
+    middle = (points[outer, :2] + points[inner, :2]) / 2
+    return [((float(middle[i, 0]), float(middle[i, 1])), float(part[i])) for i in (0, 10)]
+
+
+def _parting(points: Float) -> Float:
+    """[20] how far the lips are apart along their edge, 0..1; a corner is as open as what is next to it."""
+    inner = points[lip_rings()[1], :2]
+    gap = np.linalg.norm(inner - inner[_OPPOSITE], axis=1) / max(float(np.ptp(points[:MESH_POINTS, 0])), 1.0)
+    gap[[0, 10]] = gap[[1, 9]]
+    ramp = np.clip(gap / _WIDE_OPEN, 0, 1)
+    return (ramp * ramp * (3 - 2 * ramp)).astype(np.float32)
 
 
 def yaw_degrees(points: Float) -> float:
@@ -133,7 +190,7 @@ def _move_as_one(here: Float, there: Float, group: npt.NDArray[np.intp], anchors
 
 def _thicken_lips(here: Float, there: Float) -> Float:
     """[4,20,2] steps that give the lips their new thickness outwards from their inner edge, which stays."""
-    rings = _lip_rings()
+    rings = lip_rings()
     inner = here[rings[1]]
     ratio = np.ones(rings.shape[1], np.float32)
     for outer_middle, inner_middle, side in ((17, 14, slice(1, 10)), (0, 13, slice(11, 20))):
@@ -143,7 +200,7 @@ def _thicken_lips(here: Float, there: Float) -> Float:
 
 
 @functools.cache
-def _lip_rings() -> npt.NDArray[np.intp]:
+def lip_rings() -> npt.NDArray[np.intp]:
     """[4,20] lip points: outer edge, inner edge and two rings between; lower lip first, corners at 0 and 10."""
     return np.array(mesh_indices().lips).reshape(4, 20)
 

@@ -51,7 +51,7 @@ class Topology:
     extent: tuple[float, float]
     """Width and height of the atlas in the same unit."""
     triangles: npt.NDArray[np.int32]
-    """[n,3] vertex indices, the skirt's last."""
+    """[n,3] vertex indices, the skirt's last; the face's own turn clockwise in the picture of a face."""
     mirror: npt.NDArray[np.int64]
     """[504] the vertex on the other side of the face."""
 

@@ -97,7 +97,7 @@ def relight(
     gain *= cv2.exp(np.float32(hardness) * depth * _own_light(light, zone.light, depth * alpha))[..., None]
     gain *= _tone_factor(small, bent, sampled * gain, shown, layout.heart)
     colour = _colourfulness(lifted, sampled * gain, light + np.float32(DARK_OFFSET), shown)
-    return Relit(gain, alpha, zone.skin * free * layout.seen, light, colour, lips)
+    return Relit(layout.soften(gain), alpha, zone.skin * free * layout.seen, light, colour, lips)
 
 
 def _bare_share(new: Float, light: Float) -> Mask01:

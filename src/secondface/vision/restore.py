@@ -21,6 +21,8 @@ _CRISP, _SOFT = 0.85, 0.6
 _GRAIN = 2.6
 """Noise, in levels of 255, from which the strong model gains more than it loses."""
 _SMALLEST_SIDE = 16
+_LARGEST_REDRAWN_PX = 768
+"""A face that is larger holds no finer detail than its source had; tiles beyond this cost minutes for nothing."""
 
 
 def auto_strength(rgb: RGB8, *, is_still: bool, reference_sharpness: float = _CRISP) -> float:
@@ -129,10 +131,11 @@ class FaceRestorer:
     def _redrawn(self, rgb: RGB8, present: float) -> RGB8:
         """Blurred pixels brought down to the size that their detail fills, and enlarged from there by the model."""
         height, width = rgb.shape[:2]
-        scale = 0.25 if present < 0.22 else 0.5
+        twice = present < 0.22 and max(height, width) <= 2 * _LARGEST_REDRAWN_PX
+        scale = min(0.25 if present < 0.22 else 0.5, _LARGEST_REDRAWN_PX / max(height, width))
         size = max(8, round(width * scale)), max(8, round(height * scale))
         small = np.asarray(cv2.resize(rgb, size, interpolation=cv2.INTER_AREA), np.uint8)
-        drawn = self.upscale(sharpened(small, 0.5), 4 if scale == 0.25 else 2)
+        drawn = self.upscale(sharpened(small, 0.5), 4 if twice else 2)
         drawn = np.asarray(cv2.resize(drawn, (width, height), interpolation=cv2.INTER_CUBIC), np.uint8)
         reach = 1 / max(present, 0.2)  # pixels over which the input's own values are trusted
         difference = rgb.astype(np.float32) - drawn

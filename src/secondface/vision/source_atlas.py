@@ -32,6 +32,8 @@ _STRAY_REACH = 0.05
 """Shading broader than this, in face widths, can be light from one side; finer is the face's own."""
 _KNEE = 0.5
 """Highlights brighter than the skin around are bent towards 1 + this: they are the source's lamps, not its skin."""
+_CROSSFADE = 0.2
+"""A level of the texture gives way to the next over this part of a face's width."""
 _DENSITIES = (192, 256, 384, 512, 768, 1024)
 
 
@@ -55,6 +57,15 @@ class SourceAtlas:
         while index + 1 < len(self.levels) and self.density >> (index + 1) >= target_width_px * 0.95:
             index += 1
         return self.levels[index], self.density >> index
+
+    def levels_for(self, target_width_px: float) -> tuple[tuple[RGB8, int, float], ...]:
+        """One level or two, with their densities and shares: a face that slowly grows must not turn sharp at once."""
+        texture, density = self.level_for(target_width_px)
+        index = (self.density // density).bit_length() - 1
+        share = (1 - 0.95 * target_width_px / density) / _CROSSFADE
+        if index == 0 or share >= 1:
+            return ((texture, density, 1.0),)
+        return ((texture, density, share), (self.levels[index - 1], density * 2, 1 - share))
 
 
 @dataclass(frozen=True)

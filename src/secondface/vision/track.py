@@ -85,6 +85,8 @@ class FaceTracker:
     def __init__(self, sessions: Sessions, max_faces: int = 8, detect_every: int = 6) -> None:
         self.max_faces = max_faces
         self.detect_every = detect_every
+        self.passed_over = 0
+        """The most faces that were ever seen at once beyond `max_faces`; the smallest ones are not followed."""
         self._finder = FaceFinder(sessions)
         self._search = VideoSearch(self._finder)
         self._identifier = Identifier(sessions)
@@ -118,7 +120,7 @@ class FaceTracker:
     def still(self, frame: Frame) -> list[Face]:
         """All faces of a picture, left to right, each with its descriptor; more thorough than a video's frame."""
         frame = FrameLevels(frame)
-        faces = self._finder.still(frame, self.max_faces)
+        faces = self._followed(self._finder.still(frame), self.max_faces)
         faces.sort(key=lambda f: float(f.points[:468, 0].mean()))
         for number, face in enumerate(faces):
             face.track_id = number
@@ -204,12 +206,17 @@ class FaceTracker:
         else:
             return
         self._mark_seen(found)
-        for face in sorted(faces, key=lambda f: -f.size_px)[: self.max_faces - len(taken)]:
+        for face in self._followed(faces, self.max_faces - len(taken)):
             identity = self._identifier.describe(frame, face.points)
             number = self._who(face.points, identity)
             self._people.add_view(number, identity)
             now = self._count
             self._tracks.append(Track(number, face.points, face.score, identity, born=now, described=now, seen=now))
+
+    def _followed(self, faces: Sequence[Face], places: int) -> list[Face]:
+        """The largest faces, as many as there are places."""
+        self.passed_over = max(self.passed_over, len(faces) - places)
+        return sorted(faces, key=lambda f: -f.size_px)[:places]
 
     def _mark_seen(self, found: Sequence[Detection]) -> None:
         for track in self._tracks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from secondface.cli.commands import name_run, spread_sources
+from secondface.cli.commands import name_run, repeat_options
 
 
 @pytest.mark.parametrize(
@@ -15,11 +15,13 @@ from secondface.cli.commands import name_run, spread_sources
         ("--source a.jpg b.jpg c.jpg -t d", "--source a.jpg --source b.jpg --source c.jpg -t d"),
         ("-t d -s a b", "-t d -s a -s b"),
         ("-s a --same-person -s b c -o d", "-s a --same-person -s b -s c -o d"),
-        ("-t d stray", "-t d stray"),
+        ("-t c.mp4 d.mp4 -o e", "-t c.mp4 -t d.mp4 -o e"),
+        ("-s a -t -odd.mp4 --weird.jpg -o e", "-s a -t -odd.mp4 --weird.jpg -o e"),
+        ("-o e stray", "-o e stray"),
     ],
 )
-def test_a_shell_pattern_after_s_gives_several_sources(given: str, read: str) -> None:
-    assert spread_sources(given.split()) == read.split()
+def test_a_shell_pattern_gives_several_sources_or_targets(given: str, read: str) -> None:
+    assert repeat_options(given.split()) == read.split()
 
 
 @pytest.mark.parametrize(

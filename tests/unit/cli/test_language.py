@@ -60,4 +60,5 @@ def test_help_speaks_chinese() -> None:
         check=True,
     )
     assert "用法" in told.stdout
-    assert "选项" in told.stdout
+    assert "人脸" in told.stdout
+    assert "通用" in told.stdout

@@ -39,7 +39,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["run"], ["demo"], ["steps"], ["models", "list"], ["doctor"], ["config", "show"], ["verify"], []]
+    "command",
+    [["run"], ["quote"], ["demo"], ["steps"], ["models", "list"], ["doctor"], ["config", "show"], ["verify"], []],
 )
 def test_every_command_has_help(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, "--help"]) == 0

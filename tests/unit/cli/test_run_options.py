@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from secondface.cli.run import RunOptions, request_of
+from secondface.cli.run_options import RunOptions, request_of
 from secondface.errors import InvalidOption, OutputExists
 from secondface.settings import Settings
 from secondface.spec.schemas import RunRequest
 
 NOTHING: dict[str, Any] = {
-    "source": ("a.jpg",), "target": "t.mp4", "output": "o.mp4", "faces": "auto", "mapping": (), "same_person": False,
+    "source": ("a.jpg",), "target": ("t.mp4",), "output": "o.mp4", "faces": "auto", "mapping": (), "same_person": False,
     "allow_no_face": False, "restore": None, "pipeline": None, "shape": None, "label": None, "acknowledge": None,
-    "codec": None, "crf": None, "preset": None, "quality": None, "lossless": False, "device": None, "tier": None,
-    "market": None, "yes": False, "quiet": False, "json": False,
+    "max_faces": None, "begin": None, "end": None, "rate": None, "scale": None, "codec": None, "encoder": None,
+    "decoder": None, "quality": None, "preset": None, "depth": None, "hdr": None, "audio": None, "volume": None,
+    "still_quality": None, "lossless": False, "keep_metadata": False, "device": None, "tier": None, "market": None,
+    "yes": False, "quiet": False, "json": False,
 }  # fmt: skip
 
 
 def request(**options: Any) -> RunRequest:
-    return request_of(cast("RunOptions", NOTHING | options), Settings())
+    given = NOTHING | options
+    return request_of(cast("RunOptions", given), Settings(), given["target"][0], given["output"])
 
 
 def steps(made: RunRequest) -> list[tuple[str, dict[str, object]]]:
@@ -87,9 +91,38 @@ def test_a_pipeline_keeps_its_own_label_unless_told_otherwise() -> None:
 
 
 def test_settings_give_the_defaults() -> None:
-    made = request_of(cast("RunOptions", NOTHING), Settings(restore="off", label="zh", max_faces=2, max_megapixels=9))
+    settings = Settings(restore="off", label="zh", max_faces=2, max_megapixels=9)
+    made = request_of(cast("RunOptions", NOTHING), settings, "t.mp4", "o.mp4")
     assert ("label", {"languages": "zh"}) in steps(made)
     assert (made.restore, made.limits.max_faces, made.limits.max_pixels) == ("off", 2, 9_000_000)
+
+
+def test_what_was_not_said_about_video_is_left_to_the_media() -> None:
+    assert request().video.model_fields_set == set()
+    assert request().still.model_fields_set == {"quality", "lossless"}
+
+
+def test_words_about_video() -> None:
+    made = request(rate="29.97", scale="50%", begin="1:02.5", end="f2000", audio="off", depth="10", quality="20").video
+    assert made.rate == Fraction(30000, 1001)
+    assert made.scale is not None
+    assert made.scale.of(1280, 720) == (640, 360)
+    assert (str(made.begin), str(made.end)) == ("62.5", "f2000")
+    assert (made.audio, made.depth, made.quality) == (False, 10, 20)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rate": "fast"}, {"scale": "720p"}, {"begin": "later"}, {"begin": "5", "end": "4"}, {"audio": "loud"},
+        {"volume": "-1"}, {"volume": "2", "audio": "off"}, {"depth": "12"}, {"hdr": "no"}, {"quality": "good"},
+        {"quality": "64"}, {"codec": "divx"}, {"encoder": "h264 -y"}, {"preset": "../fast"}, {"still_quality": "0"},
+        {"max_faces": 0},
+    ],
+)  # fmt: skip
+def test_wrong_words_about_the_output_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidOption):
+        request(**options)
 
 
 def test_the_output_cannot_be_an_input() -> None:

@@ -210,3 +210,45 @@ def test_a_usage_that_cannot_be_is_refused() -> None:
         Usage(run_ms=1, device_active_ms=2)
     with pytest.raises(ValueError, match="negative"):
         Usage(boot_ms=-1)
+
+
+# ---- versions, bounds, times -----------------------------------------------------------------------------------------
+
+
+def test_a_new_version_of_a_price_ends_the_old_one_and_keeps_it() -> None:
+    later = NOW + timedelta(days=1)
+    newer = BOOK.replaced(PriceRow(tier="a10g", price_micros=5_000), later)
+    assert newer.price("a10g", "on_demand", later - timedelta(milliseconds=1)).price_micros == 3_000
+    assert newer.price("a10g", "on_demand", later).price_micros == 5_000
+    assert newer.price("a10g", "spot", later) == A10G_SPOT
+    assert BOOK.price("a10g", "on_demand", later).price_micros == 3_000
+
+
+def test_a_version_cannot_start_before_a_later_one() -> None:
+    newer = BOOK.replaced(PriceRow(tier="a10g", price_micros=5_000), NOW)
+    with pytest.raises(InvalidOption, match="later one"):
+        newer.replaced(PriceRow(tier="a10g", price_micros=6_000), NOW)
+
+
+@given(ROWS, st.integers(0, 10**9))
+def test_what_is_affordable_is_within_the_limit_and_a_step_more_is_not(row: PriceRow, limit: int) -> None:
+    ms = row.affordable_ms(limit)
+    if ms is None:
+        assert row.price_micros == 0
+        return
+    assert row.charge_micros(ms) <= limit
+    assert row.charge_micros(ms + 1) > limit
+
+
+@given(attempts(), ROWS, st.integers(0, 10**9))
+def test_a_bound_is_kept_and_the_rest_is_shown(tries: list[Attempt], row: PriceRow, bound: int) -> None:
+    full, bounded = receipt(tries, row), receipt(tries, row, bound_micros=bound)
+    assert bounded.total_micros <= bound
+    assert bounded.total_micros + bounded.waived_micros == full.total_micros
+    assert bounded.lines == full.lines
+
+
+def test_a_quote_says_how_long_it_takes() -> None:
+    offer = quote(100, 20_000, A10G, wall_us_per_frame=25_000, other_ms=700)
+    assert (offer.expected_s, offer.expected_wall_ms) == (2, 3_200)
+    assert quote(100, 20_000, A10G).expected_wall_ms == 2_000

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from secondface.frames import Box
 from secondface.media.layouts import PlaneLayout, layout_of
+from secondface.media.pixel_codes import PixelCodes
 from secondface.media.planes import PlanarFrame, planes_from_rgb
 from secondface.media.ycbcr import ColourSpace
 
@@ -172,3 +175,19 @@ def test_any_box_can_be_written_and_read_back(data: st.DataObject) -> None:
 def test_a_box_outside_the_frame_is_refused(box: Box) -> None:
     with pytest.raises(ValueError, match="not inside"):
         frame_of(noise(16, 16), "yuv420p").read(box)
+
+
+@pytest.mark.parametrize("name", ["yuv420p", "yuv420p10le"])
+def test_only_the_cells_of_a_region_are_converted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = frame_of(noise(640, 360), name)
+    converted: list[int] = []
+    convert = PixelCodes.rgb
+
+    def counted(self: PixelCodes, parts: Sequence[np.ndarray], chroma_gain: int = 1) -> np.ndarray:
+        converted.append(parts[0].size)
+        return convert(self, parts, chroma_gain)
+
+    monkeypatch.setattr(PixelCodes, "rgb", counted)
+    box = Box(101, 51, 301, 251)
+    frame.write(box, 255 - frame.read(box))
+    assert sum(converted) <= 2 * 204 * 204, "once to read, once to see what changes"

@@ -121,7 +121,7 @@ def test_sound_is_copied_packet_for_packet(make_clip: MakeClip, tmp_path: Path, 
 def test_sound_that_the_container_cannot_hold_is_transcoded(make_clip: MakeClip, tmp_path: Path) -> None:
     source, target = make_clip(sound_s=0.5), tmp_path / "out.webm"
     reports = copy(source, target)
-    assert [(report.action, report.reason) for report in reports[1:]] == [("transcoded", "webm cannot hold aac")]
+    assert [(report.action, report.note) for report in reports[1:]] == [("transcoded", "webm cannot hold aac")]
     with av.open(str(target)) as container:
         samples = sum(frame.samples for frame in container.decode(audio=0))
         assert container.streams.audio[0].codec_context.name == "opus"
@@ -194,6 +194,17 @@ def test_marks_are_written_and_private_tags_are_not(make_clip: MakeClip, tmp_pat
     assert b"51.4772" not in content
 
 
+@pytest.mark.parametrize("name", ["out.mp4", "out.mkv"])
+def test_all_tags_come_along_on_request_but_marks(make_clip: MakeClip, tmp_path: Path, name: str) -> None:
+    tags = {"comment": "private words", "aigc": "of the input", "title": "A title"}
+    source = make_clip("in.mkv", tags=tags, sound_s=0.2)
+    copy(source, tmp_path / name, VideoOptions(keep_metadata=True), tags={"AIGC": "of the output"})
+    with av.open(str(tmp_path / name)) as container:
+        stored = {key.lower(): value for key, value in container.metadata.items()}
+        assert stored["comment"] == "private words"
+        assert [value for key, value in container.metadata.items() if key.lower() == "aigc"] == ["of the output"]
+
+
 @pytest.mark.parametrize("name", ["in.mkv", "in.mp4"])
 def test_tags_that_are_not_utf8_stop_nothing(make_clip: MakeClip, tmp_path: Path, name: str) -> None:
     source = make_clip(name, sound_s=0.2, tags={"title": "Caf3 noir"})
@@ -221,7 +232,7 @@ def test_leaving_early_leaves_nothing(make_clip: MakeClip, tmp_path: Path) -> No
     with VideoReader(source) as reader, pytest.raises(KeyboardInterrupt):  # noqa: SIM117
         with VideoWriter(target, reader) as writer:
             writer.write(next(iter(reader.frames())))
-            assert "out.mp4.part" in left_in(tmp_path)
+            assert "out.mp4.secondface.part" in left_in(tmp_path)
             raise KeyboardInterrupt
     assert left_in(tmp_path) == {source.name, "out.mp4"}
     assert target.read_bytes() == b"the file that was there before"

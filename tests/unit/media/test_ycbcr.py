@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from secondface.errors import MediaUnsupported
 from secondface.media.ycbcr import ColourSpace, codes_from_rgb, rgb_from_codes
 
 
@@ -50,3 +51,33 @@ def test_range_comes_from_the_tag_or_the_format() -> None:
     assert not ColourSpace.tagged(1, 0, 1, 1, size=(64, 64)).full_range
     assert ColourSpace.tagged(1, 2, 1, 1, size=(64, 64)).full_range
     assert ColourSpace.tagged(1, 0, 1, 1, size=(64, 64), full=True).full_range
+
+
+@pytest.mark.parametrize("matrix", [10, 11, 13, 14, 15, 16])
+def test_a_matrix_that_is_none_is_refused_by_name(matrix: int) -> None:
+    with pytest.raises(MediaUnsupported, match="colour matrix is"):
+        ColourSpace.tagged(matrix, 1, 9, 14, size=(64, 64))
+
+
+@pytest.mark.parametrize("transfer", [9, 10, 17])
+def test_a_transfer_of_no_display_is_refused(transfer: int) -> None:
+    with pytest.raises(MediaUnsupported, match="transfer is"):
+        ColourSpace.tagged(1, 1, 1, transfer, size=(64, 64))
+
+
+def test_ycgco_is_the_sum_and_difference_that_it_says() -> None:
+    factors = codes_from_rgb(ColourSpace(8, full_range=True), 8)
+    red, green = (factors[:, :3] @ np.array(colour) + factors[:, 3] for colour in ([255, 0, 0], [0, 255, 0]))
+    np.testing.assert_allclose(red, [63.75, 128 - 63.75, 128 + 127.5], atol=1e-3)
+    np.testing.assert_allclose(green, [127.5, 255.5, 128], atol=1e-3)
+
+
+@pytest.mark.parametrize(("primaries", "same_as"), [(1, 1), (9, 9)])
+def test_a_matrix_derived_from_primaries_is_the_one_named_after_them(primaries: int, same_as: int) -> None:
+    derived = codes_from_rgb(ColourSpace(12, primaries=primaries), 10)
+    np.testing.assert_allclose(derived, codes_from_rgb(ColourSpace(same_as), 10), atol=0.1)
+
+
+def test_p3_primaries_are_kept() -> None:
+    found = ColourSpace.tagged(1, 1, 12, 1, size=(1920, 1080))
+    assert (found.primaries, found.transfer, found.matrix) == (12, 1, 1)

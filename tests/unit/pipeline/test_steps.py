@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -70,6 +71,13 @@ def test_the_label_changes_only_a_corner(context: StepContext) -> None:
     assert changed.any()
     assert rows.min() > 180
     assert columns.min() > 320
+
+
+@pytest.mark.parametrize(("size", "small"), [((360, 640), False), ((24, 32), True)])
+def test_a_label_without_room_is_counted(context: StepContext, size: tuple[int, int], small: bool) -> None:
+    own = replace(context, tally=FaceTally())
+    list(build_stage(step(STEP_KINDS["label"]), own).work([FrameWork(ArrayFrame(np.full((*size, 3), 90, np.uint8)))]))
+    assert own.tally.label_was_small == small
 
 
 def test_colour_follows_its_parameters(context: StepContext) -> None:

@@ -61,7 +61,7 @@ def test_the_default_pipeline() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"restore": 1.5}, {"restore": "much"}, {"video": {"crf": 99}}, {"colour": 1}, {"limits": {"max_faces": 0}}],
+    [{"restore": 1.5}, {"restore": "much"}, {"video": {"quality": 99}}, {"colour": 1}, {"limits": {"max_faces": 0}}],
 )
 def test_bad_values_name_their_field(options: dict[str, object]) -> None:
     with pytest.raises(InvalidOption, match=next(iter(options))):

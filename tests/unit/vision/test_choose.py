@@ -110,6 +110,31 @@ def test_like_takes_the_nearer_of_two_who_would_do():
     assert run(chooser, [[face(0, 0, identity=who(0.7)), face(1, 200, identity=who(0.9))]]) == [{0: None, 1: 0}]
 
 
+def test_like_takes_the_nearer_though_the_other_was_described_first():
+    frames = [[face(0, 0, identity=who(0.6)), face(1, 200)], [face(0, 0), face(1, 200, identity=who(0.9))]]
+    chooser = FaceChooser(1, "like:anna.png", like=ANNA)
+    chooser.choose_batch(frames)
+    assert [[f.source for f in faces] for faces in frames] == [[None, 0], [None, 0]]
+
+
+def test_like_moves_on_when_the_one_who_is_meant_comes_in():
+    chooser = FaceChooser(1, "like:anna.png", like=ANNA)
+    frames = [[face(0, 0, identity=who(0.55))], [face(1, 200, identity=who(0.95))], [face(0, 0), face(1, 200)]]
+    assert run(chooser, frames) == [{0: 0}, {1: 0}, {0: None, 1: 0}]
+    chooser.finish()
+
+
+def test_like_waits_for_the_one_who_is_foreseen():
+    chooser = FaceChooser(1, "like:anna.png", like=ANNA)
+    chooser.foresee([0.05])
+    assert run(chooser, [[face(0, 0, identity=who(0.55))], [face(1, 200, identity=who(0.95))]]) == [{0: None}, {1: 0}]
+
+
+def test_like_leaves_a_lookalike_who_comes_later_alone():
+    chooser = FaceChooser(1, "like:anna.png", like=ANNA)
+    assert run(chooser, [[face(0, 0, identity=who(0.95))], [face(1, 0, identity=who(0.55))]]) == [{0: 0}, {1: None}]
+
+
 def test_like_finds_the_same_person_again_under_another_number():
     chooser = FaceChooser(1, "like:anna.png", like=ANNA)
     assert run(chooser, [[face(0, 0, identity=ANNA)], [face(5, 0, identity=who(0.8))]]) == [{0: 0}, {5: 0}]

@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secondface.vision.mesh_shape import align_rigid, pose_trust, proportion_step, symmetric, yaw_degrees
+from secondface.vision.mesh_shape import (
+    align_rigid,
+    lip_rings,
+    mouth_corners,
+    parted_lips,
+    pose_trust,
+    proportion_step,
+    symmetric,
+    within_mouth,
+    yaw_degrees,
+)
 from secondface.vision.mesh_topology import LEFT_EYE, MESH_POINTS, OVAL, RIGHT_EYE, topology
 from tests.unit.vision.drawn_faces import mesh, turned
 
@@ -139,3 +149,38 @@ def test_a_symmetric_mesh_stays_and_a_lopsided_one_becomes_even() -> None:
     even = symmetric(lopsided)
     flipped = even[topology().mirror[:MESH_POINTS]] * np.array([-1, 1, 1], np.float32)
     assert np.abs(align_rigid(flipped, even) - even).max() < 0.3
+
+
+def test_shut_lips_take_their_texture_from_where_it_is() -> None:
+    assert np.abs(parted_lips(mesh()) - topology().atlas).max() < 1e-5
+    assert np.abs(within_mouth(mesh())).max() < 1e-3
+    assert [share for _, share in mouth_corners(mesh())] == pytest.approx([0, 0], abs=1e-3)
+
+
+def test_parted_lips_leave_the_seam_and_keep_their_outer_edge() -> None:
+    outer, inner, middle, near = lip_rings()
+    moved = np.linalg.norm(parted_lips(mesh(opened=0.15)) - topology().atlas, axis=1)
+    assert moved[outer].max() < 1e-6
+    assert moved[inner][[5, 15]] == pytest.approx(0.016, abs=0.003)
+    assert (moved[near] <= moved[inner] + 1e-6).all()
+    assert (moved[middle] <= moved[near] + 1e-6).all()
+    rest = np.setdiff1d(np.arange(len(moved)), lip_rings())
+    assert moved[rest].max() == 0
+
+
+@pytest.mark.parametrize("opened", [0.02, 0.05, 0.3])
+def test_an_open_mouth_begins_within_the_edge_of_the_lips(opened: float) -> None:
+    points = mesh(opened=opened)
+    inner = points[lip_rings()[1], :2]
+    step = within_mouth(points)
+    inward = (step * (inner.mean(0) - inner)).sum(1)
+    assert (inward >= 0).all()
+    assert np.linalg.norm(step, axis=1).max() <= 0.0161 * np.ptp(points[:MESH_POINTS, 0])
+
+
+def test_corners_open_with_the_lips_beside_them() -> None:
+    shares = [mouth_corners(mesh(opened=opened))[0][1] for opened in (0, 0.03, 0.08, 0.3)]
+    assert shares == sorted(shares)
+    assert shares[-1] > 0.9
+    (left, _), (right, _) = mouth_corners(mesh(opened=0.1))
+    assert left[0] < right[0]

@@ -8,6 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
+from secondface.vision.mesh_shape import lip_rings
 from secondface.vision.mesh_topology import (
     INNER_LIPS,
     LEFT_BROW,
@@ -57,9 +58,15 @@ def test_mirroring_maps_features_onto_features() -> None:
     assert {int(mirror[i]) for i in INNER_LIPS} == set(INNER_LIPS)
 
 
+def in_mouth() -> np.ndarray:
+    """Which triangles lie between the lips, where the atlas has no room."""
+    return np.isin(topology().triangles, INNER_LIPS).all(1)
+
+
 def test_no_triangle_is_flat_and_none_lies_over_another_on_the_atlas() -> None:
     drawn = areas(topology().atlas)
-    assert np.abs(drawn).min() > 5e-7
+    assert np.abs(drawn[~in_mouth()]).min() > 5e-7
+    assert np.abs(drawn[in_mouth()]).sum() < 1e-3
     # Laid edge to edge, triangles cover just what they add up to.
     height, width = atlas_shape(512)
     covered = np.zeros((height, width), np.uint8)
@@ -76,9 +83,29 @@ def test_triangles_hang_together() -> None:
     edges = Counter(tuple(sorted((int(t[k]), int(t[(k + 1) % 3])))) for t in triangles for k in range(3))
     assert set(edges.values()) <= {1, 2}
     border = {vertex for edge, count in edges.items() if count == 1 for vertex in edge}
-    assert border >= set(range(MESH_POINTS, MESH_POINTS + len(OVAL)))
+    assert border == set(range(MESH_POINTS, MESH_POINTS + len(OVAL)))
     used = set(triangles.ravel().tolist())
     assert used == set(range(MESH_POINTS + len(OVAL)))
+
+
+def test_no_triangle_ties_lip_to_lip_but_those_of_the_opening() -> None:
+    rings = lip_rings()
+    lower, upper = (np.isin(topology().triangles, rings[:, side]).any(1) for side in (slice(1, 10), slice(11, 20)))
+    assert (lower & upper & ~in_mouth()).sum() == 0
+    assert in_mouth().sum() == 18
+    edges = {frozenset((int(t[k]), int(t[(k + 1) % 3]))) for t in topology().triangles for k in range(3)}
+    for ring in (OUTER_LIPS, INNER_LIPS, LEFT_EYE, RIGHT_EYE, OVAL):
+        assert all(frozenset(pair) in edges for pair in zip(ring, (*ring[1:], ring[0]), strict=True))
+
+
+def test_the_faces_own_triangles_turn_one_way_when_the_mouth_is_open() -> None:
+    points = topology().points[:, :2].copy()
+    lower = lip_rings()[:, 1:10]
+    points[lower, 1] += 0.2
+    own = (topology().triangles < MESH_POINTS).all(1) & ~np.isin(topology().triangles, lower).all(1)
+    opened = areas(np.concatenate([points, np.zeros((len(OVAL), 2))]))
+    assert (opened[in_mouth()] > 0).all()
+    assert (areas(topology().atlas)[own & ~in_mouth()] > 0).all()
 
 
 def test_the_skirt_lies_outside_the_outline_and_moves_with_the_face() -> None:

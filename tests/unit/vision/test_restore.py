@@ -1,5 +1,8 @@
 """The restorer on the embedded models: sizes, joints, the auto rule, and what must stay as it is."""
 
+from collections.abc import Mapping
+from typing import Self
+
 import cv2
 import numpy as np
 import pytest
@@ -137,3 +140,27 @@ def test_boxes_are_whole_pixels_inside_the_frame(restorer: FaceRestorer) -> None
     assert box is not None
     assert box == box.clip(100, 100)
     assert isinstance(box, Box)
+
+
+class CountingNet:
+    """Enlarges by repeating pixels, and counts how often it is asked."""
+
+    name = "sr2x_photo"
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def get(self, name: str) -> Self:
+        return self
+
+    def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        self.calls += 1
+        inner = inputs["Input1"][:, :, 7:-7, 7:-7]
+        return {"output": inner.repeat(2, 2).repeat(2, 3)}
+
+
+@pytest.mark.parametrize("side", [1600, 2600])
+def test_a_huge_face_costs_no_more_tiles_than_its_detail_needs(side: int) -> None:
+    net = CountingNet()
+    FaceRestorer(net).restore(picture(side, side, soft=4))
+    assert 0 < net.calls <= 25

@@ -31,6 +31,21 @@ def test_the_atlas_shows_skin_brows_and_lips_where_they_belong(skin: tuple[int, 
     assert lips[0] / lips[1] > 1.15 * skin[0] / skin[1]
 
 
+@pytest.mark.parametrize("width", [40, 61, 90, 118, 119, 121, 180, 242, 300, 2000])
+def test_a_growing_face_passes_from_level_to_level_without_a_step(width: float) -> None:
+    atlas = build()
+
+    def shares(width: float) -> dict[int, float]:
+        return {density: share for _, density, share in atlas.levels_for(width)}
+
+    here, later = shares(width), shares(width * 1.005)
+    assert sum(here.values()) == pytest.approx(1)
+    assert len(here) <= 2
+    assert all(abs(here.get(d, 0) - later.get(d, 0)) < 0.05 for d in here.keys() | later.keys())
+    coarsest = min(d for d, share in here.items() if share > 0)
+    assert coarsest >= 0.95 * width or coarsest == atlas.density
+
+
 def test_each_level_is_half_as_dense() -> None:
     atlas = build()
     for above, below in zip(atlas.levels, atlas.levels[1:], strict=False):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 
 from secondface.frames import Face
 from secondface.vision.detect import FaceDetector
@@ -140,6 +141,15 @@ def test_at_most_max_faces_and_the_largest_of_them():
     crowd = picture(*SIZE, [(RED, 100, 100, 60), (GREEN, 300, 180, 140), (BLUE, 520, 180, 100)])
     (faces, _), *_ = track([crowd] * 2, max_faces=2)
     assert sorted(round(f.size_px, -1) for f in faces) == [100, 140]
+
+
+@pytest.mark.parametrize(("most", "passed_over"), [(1, 2), (2, 1), (3, 0)])
+def test_faces_that_are_not_followed_are_counted(most: int, passed_over: int):
+    crowd = frame(0, picture(*SIZE, [(RED, 100, 100, 60), (GREEN, 300, 180, 140), (BLUE, 520, 180, 100)]))
+    for look in (lambda tracker: tracker.track(crowd), lambda tracker: tracker.still(crowd)):
+        tracker = FaceTracker(PuppetSessions(), max_faces=most)
+        look(tracker)
+        assert tracker.passed_over == passed_over
 
 
 def test_still_goes_from_left_to_right_with_identities():

@@ -1,0 +1,209 @@
+"""Accounts as an operator and their own people see them: opening, plans, money, budgets, prices, the first start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from secondface.control.auth import Caller, Keyring
+from secondface.domain import ledger
+from secondface.domain.accounts import Account, Key, Plan, Role
+from secondface.domain.budgets import Budget, Span, Spend, period_of
+from secondface.domain.jobs import Event
+from secondface.domain.ports import Ids, Recorded, Transactions, UnitOfWork
+from secondface.domain.pricing import MICROS, PriceBook, PriceRow, default_price_book
+from secondface.errors import AccountMissing, InvalidOption
+
+DEFAULT_ACCOUNT = "default"
+_REGISTER = "accounts"
+"""The subject under which the journal keeps which accounts there are."""
+_FIRST_FUNDS = 1_000 * MICROS
+_FIRST_DAY_BUDGET = 100 * MICROS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """An account's money at one moment."""
+
+    account: Account
+    currency: str
+    balance_micros: int
+    held_micros: int
+    spends: tuple[Spend, ...]
+    """This day's and this month's."""
+    budgets: tuple[Budget, ...]
+
+
+class Accounts:
+    """What operators do with accounts, and what accounts see of themselves."""
+
+    def __init__(self, transactions: Transactions, keyring: Keyring, ids: Ids) -> None:
+        self._transactions, self._keyring, self._ids = transactions, keyring, ids
+
+    def first_start(self) -> str | None:
+        """Make the default account with money and a budget, and an operator's key, whose text is returned, once."""
+        with self._transactions.begin() as work:
+            if work.accounts.lock(DEFAULT_ACCOUNT) is not None:
+                return None
+            account = Account(id=DEFAULT_ACCOUNT, name="Default", created_ms=work.now_ms())
+            _save(work, account, "account.opened", "first-start")
+            currency = _book(work).currency
+            work.ledger.post(
+                ledger.deposit(account.id, _FIRST_FUNDS, self._ids.new("pay"), work.now_ms(), currency)
+            )  # fmt: skip
+            work.ledger.set_budget(Budget(f"account:{account.id}", "day", _FIRST_DAY_BUDGET))
+        return self._keyring.issue(DEFAULT_ACCOUNT, "operator", name="first start")[1]
+
+    def open(self, caller: Caller, name: str, plan: Plan, credit_micros: int = 0) -> Account:
+        """A new account without money."""
+        caller.require("admin")
+        with self._transactions.begin() as work:
+            account = Account(
+                id=self._ids.new("acct"), name=name, plan=plan, credit_micros=credit_micros, created_ms=work.now_ms()
+            )
+            _save(work, account, "account.opened", f"key:{caller.key_id}")
+        return account
+
+    def change(
+        self, caller: Caller, account_id: str, *, name: str | None = None, plan: Plan | None = None,
+        credit_micros: int | None = None, suspended: bool | None = None,
+    ) -> Account:  # fmt: skip
+        """Change what is given. Raises AccountMissing."""
+        caller.require("admin")
+        with self._transactions.begin() as work:
+            account = _found(work, account_id)
+            changed = replace(
+                account,
+                name=account.name if name is None else name,
+                plan=account.plan if plan is None else plan,
+                credit_micros=account.credit_micros if credit_micros is None else credit_micros,
+                suspended=account.suspended if suspended is None else suspended,
+            )
+            if changed != account:
+                _save(work, changed, "account.changed", f"key:{caller.key_id}")
+        return changed
+
+    def all(self, caller: Caller) -> Sequence[Account]:
+        """Every account, in the order of opening."""
+        caller.require("admin")
+        with self._transactions.view() as work:
+            return [account for each in _opened(work) if (account := work.accounts.get(each)) is not None]
+
+    def deposit(self, caller: Caller, account_id: str, micros: int, reference: str) -> Standing:
+        """Book money that came in; the same reference twice moves nothing. Raises AccountMissing, InvalidOption."""
+        caller.require("admin")
+        with self._transactions.begin() as work:
+            account = _found(work, account_id)
+            entry = ledger.deposit(account.id, micros, f"pay:{reference}", work.now_ms(), _book(work).currency)
+            if work.ledger.post(entry):
+                event = Event(account.id, "account.deposit", work.now_ms(), {"micros": micros, "reference": reference})
+                work.journal.record(account.id, f"key:{caller.key_id}", [event])
+        return self.standing(caller, account_id)
+
+    def set_budget(self, caller: Caller, scope: str, span: Span, limit_micros: int) -> Budget:
+        """Limit what an account (`account:a`) or a key (`key:k`) may spend in a day or a month."""
+        caller.require("admin")
+        kind, _, name = scope.partition(":")
+        if kind not in ("account", "key") or not name:
+            raise InvalidOption(f"{scope!r} is no scope: write account:ID or key:ID.", scope=scope)
+        budget = Budget(scope, span, limit_micros)
+        with self._transactions.begin() as work:
+            work.ledger.set_budget(budget)
+            facts: dict[str, str | int | bool | None] = {"span": span, "limit_micros": limit_micros}
+            work.journal.record("operator", f"key:{caller.key_id}", [Event(scope, "budget.set", work.now_ms(), facts)])
+        return budget
+
+    def issue_key(
+        self, caller: Caller, account_id: str, role: Role, name: str = "", expires_ms: int | None = None
+    ) -> tuple[Key, str]:
+        """A new key and its text, shown once. Raises AccountMissing."""
+        caller.require("admin")
+        with self._transactions.view() as work:
+            _found(work, account_id)
+        return self._keyring.issue(
+            account_id, role, name=name, expires_ms=expires_ms, actor=f"key:{caller.key_id}"
+        )  # fmt: skip
+
+    def keys(self, caller: Caller, account_id: str) -> Sequence[Key]:
+        """All keys of an account, revoked ones too. Raises AccountMissing."""
+        caller.require("admin")
+        with self._transactions.view() as work:
+            return work.accounts.keys(_found(work, account_id).id)
+
+    def revoke_key(self, caller: Caller, account_id: str, key_id: str) -> Key:
+        """Make a key useless. Raises AccessProblem where the account has no such key."""
+        caller.require("admin")
+        return self._keyring.revoke(account_id, key_id, actor=f"key:{caller.key_id}")
+
+    def standing(self, caller: Caller, account_id: str | None = None) -> Standing:
+        """Money and budgets of the caller's account; of another one for operators only. Raises AccountMissing."""
+        if account_id is not None and account_id != caller.account.id:
+            caller.require("admin")
+        with self._transactions.view() as work:
+            account = _found(work, account_id or caller.account.id)
+            scope, currency, now_ms = f"account:{account.id}", _book(work).currency, work.now_ms()
+            spans: tuple[Span, ...] = ("day", "month")
+            return Standing(
+                account=account, currency=currency,
+                balance_micros=work.ledger.balance(ledger.wallet(account.id), currency),
+                held_micros=work.ledger.balance(ledger.held(account.id), currency),
+                spends=tuple(work.ledger.spend(scope, period_of(span, now_ms)) for span in spans),
+                budgets=tuple(work.ledger.budgets([scope, f"key:{caller.key_id}"])),
+            )  # fmt: skip
+
+    def prices(self) -> PriceBook:
+        """All prices, past and coming ones included."""
+        with self._transactions.view() as work:
+            return _book(work)
+
+    def set_price(self, caller: Caller, row: PriceRow, at_ms: int | None = None) -> PriceBook:
+        """A new price from a moment on (now, if none is given); accepted jobs keep theirs. Raises InvalidOption."""
+        caller.require("admin")
+        with self._transactions.begin() as work:
+            moment = datetime.fromtimestamp((work.now_ms() if at_ms is None else at_ms) / 1000, UTC)
+            book = _book(work).replaced(row, moment)
+            work.accounts.save_prices(book)
+            facts: dict[str, str | int | bool | None] = {"market": row.market, "price_micros": row.price_micros}
+            event = Event(f"price:{row.tier}", "price.set", work.now_ms(), facts)
+            work.journal.record("operator", f"key:{caller.key_id}", [event])
+        return book
+
+    def audit(self, caller: Caller, after: int = 0, limit: int = 100) -> Sequence[Recorded]:
+        """Sealed events of all accounts after a position."""
+        caller.require("admin")
+        with self._transactions.view() as work:
+            return work.journal.audit(None, after, min(limit, 1000))
+
+    def audit_break(self, caller: Caller) -> int | None:
+        """The first position at which the audit's chain does not hold; None where it is whole."""
+        caller.require("admin")
+        with self._transactions.view() as work:
+            return work.journal.broken()
+
+
+def _book(work: UnitOfWork) -> PriceBook:
+    return work.accounts.prices() or default_price_book()
+
+
+def _found(work: UnitOfWork, account_id: str) -> Account:
+    account = work.accounts.get(account_id)
+    if account is None:
+        raise AccountMissing(account=account_id)
+    return account
+
+
+def _opened(work: UnitOfWork) -> list[str]:
+    after, names = 0, list[str]()
+    while page := work.journal.since(_REGISTER, after):
+        after = page[-1].number
+        names += [str(each.event.facts["id"]) for each in page if each.event.kind == "account.opened"]
+    return names
+
+
+def _save(work: UnitOfWork, account: Account, kind: str, actor: str) -> None:
+    work.accounts.save(account)
+    facts: dict[str, str | int | bool | None] = {
+        "id": account.id, "name": account.name, "suspended": account.suspended, "credit_micros": account.credit_micros,
+    }  # fmt: skip
+    work.journal.record(account.id, actor, [Event(_REGISTER, kind, work.now_ms(), facts)])

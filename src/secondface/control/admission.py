@@ -1,0 +1,147 @@
+"""Whether a job is accepted, at which price, and what is set aside for it.
+
+Decides the limits of a plan, the quote, the hold, approval and the answer to a repeated request. What the input is has
+been measured before (`Probed`); must not open files, and must not know HTTP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from secondface.control.auth import Caller
+from secondface.control.settlement import Settlement
+from secondface.domain import jobs
+from secondface.domain.accounts import Plan
+from secondface.domain.jobs import Change, Job
+from secondface.domain.ports import Doorbell, Ids, Transactions, UnitOfWork
+from secondface.domain.pricing import Market, PriceRow, Quote, default_price_book, quote
+from secondface.errors import InvalidOption, MediaTooLarge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probed:
+    """What is known of the inputs before a job runs."""
+
+    frames: int = 1
+    pixels: int = 0
+    faces: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """Measured speed of a pipeline on a tier, in microseconds per frame, and all that is not the run, in ms."""
+
+    active_us: int
+    wall_us: int = 0
+    other_ms: int = 0
+    margin_percent: int = 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """One request for a job."""
+
+    spec: str
+    digest: str
+    """Of the whole request: the same idempotency key with another digest is refused."""
+    tier: str
+    market: Market = "on_demand"
+    family: str = "*"
+    probed: Probed
+    rate: Rate
+    priority: int = 0
+    deadline_ms: int | None = None
+    max_cost_micros: int | None = None
+    idempotency_key: str | None = None
+    cache_key: str | None = None
+    """Digest of inputs, plan and model versions; none: the result is not looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A job that was accepted now, or by the same request before."""
+
+    job: Job
+    replayed: bool = False
+
+
+class Admission:
+    """The door of the service."""
+
+    def __init__(self, transactions: Transactions, settlement: Settlement, doorbell: Doorbell, ids: Ids) -> None:
+        self._transactions, self._settlement, self._doorbell, self._ids = transactions, settlement, doorbell, ids
+
+    def quote(self, submission: Submission) -> Quote:
+        """What the job would cost and how long it would take. Raises InvalidOption for an unknown tier."""
+        with self._transactions.view() as work:
+            return _offer(work, submission)
+
+    def submit(self, caller: Caller, submission: Submission) -> Accepted:
+        """Accept a job whole or not at all. Raises ScopeMissing, MediaTooLarge, InvalidOption, RequestChanged,
+        BudgetExceeded."""
+        caller.require("jobs:write")
+        _within_plan(caller.account.plan, submission.probed)
+        job_id = self._ids.new("job")
+        with self._transactions.begin() as work:
+            work.accounts.lock(caller.account.id)  # admissions of one account go in turn: no wallet is spent twice
+            if submission.idempotency_key is not None:
+                known = work.replays.remember(
+                    caller.account.id, submission.idempotency_key, submission.digest, job_id
+                )  # fmt: skip
+                if known is not None:
+                    return Accepted(work.jobs.get(known), replayed=True)
+            change = self._change(work, caller, submission, job_id)
+            job = self._settlement.accept(work, change, f"key:{caller.key_id}")
+        if job.state == "queued":
+            self._doorbell.ring(job.tier)  # after the commit: who hears it must find the job
+        return Accepted(job)
+
+    def _change(self, work: UnitOfWork, caller: Caller, submission: Submission, job_id: str) -> Change:
+        offer = _offer(work, submission)
+        cached = work.cache.get(submission.cache_key) if submission.cache_key is not None else None
+        hold_micros = _hold(offer, submission.max_cost_micros)
+        job = Job(
+            id=job_id, account=caller.account.id, key_id=caller.key_id, tier=submission.tier,
+            priority=submission.priority, spec=submission.spec, price=offer.price, currency=offer.currency,
+            hold_micros=0 if cached else hold_micros, max_cost_micros=submission.max_cost_micros,
+            expected_ms=max(1, offer.expected_active_ms), created_ms=work.now_ms(),
+            deadline_ms=submission.deadline_ms, total_frames=submission.probed.frames,
+            cache_key=submission.cache_key,
+        )  # fmt: skip
+        if cached is not None:
+            return jobs.serve_cached(job, cached)
+        threshold = caller.account.plan.approval_above_faces
+        return jobs.submit(job, approval=threshold is not None and submission.probed.faces > threshold)
+
+
+def _within_plan(plan: Plan, probed: Probed) -> None:
+    if probed.pixels > plan.max_pixels:
+        raise MediaTooLarge(f"The plan allows {plan.max_pixels} pixels a picture.", pixels=probed.pixels)
+    if probed.frames > plan.max_frames:
+        raise MediaTooLarge(f"The plan allows {plan.max_frames} frames a video.", frames=probed.frames)
+    if probed.faces > plan.max_faces:
+        raise InvalidOption(f"The plan allows {plan.max_faces} faces.", faces=probed.faces)
+
+
+def _offer(work: UnitOfWork, submission: Submission) -> Quote:
+    book = work.accounts.prices() or default_price_book()
+    at = datetime.fromtimestamp(work.now_ms() / 1000, UTC)
+    price: PriceRow = book.price(submission.tier, submission.market, at, submission.family)
+    rate = submission.rate
+    return quote(
+        submission.probed.frames, rate.active_us, price, book.currency, rate.margin_percent,
+        wall_us_per_frame=rate.wall_us, other_ms=rate.other_ms,
+    )  # fmt: skip
+
+
+def _hold(offer: Quote, max_cost_micros: int | None) -> int:
+    """What is set aside: the quote's upper bound, or the caller's own limit where that is lower."""
+    if max_cost_micros is None:
+        return offer.upper_micros
+    least_micros = offer.price.charge_micros(1)
+    if max_cost_micros < least_micros:
+        raise InvalidOption(
+            f"max_cost is below the price of the shortest job, {least_micros} micros.", least_micros=least_micros
+        )
+    return min(offer.upper_micros, max_cost_micros)

@@ -1,0 +1,76 @@
+"""Events for receivers: which deliveries an event makes, and how one is signed (Standard Webhooks).
+
+Must not know HTTP clients: the sender takes deliveries from the outbox and asks here for the headers.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Iterable
+
+from secondface.domain.deliveries import Delivery
+from secondface.domain.jobs import Event, Job
+from secondface.domain.ports import Ids, UnitOfWork
+from secondface.errors import AccessProblem
+
+_MARK = "whsec_"
+"""How a secret of a webhook begins."""
+_TOLERANCE_S = 300
+
+
+def enqueue(work: UnitOfWork, ids: Ids, job: Job, events: Iterable[Event]) -> None:
+    """Put what happened into the outbox, for each endpoint that wants it, in the transaction in which it happened."""
+    endpoints = work.outbox.endpoints(job.account)
+    for event in events:
+        for endpoint in endpoints:
+            if endpoint.wants(event.kind):
+                work.outbox.put(
+                    Delivery(
+                        id=ids.new("msg"), endpoint=endpoint.id, account=job.account, subject=job.id,
+                        kind=event.kind, body=_body(job, event), due_ms=event.at_ms,
+                    )
+                )  # fmt: skip
+
+
+def new_secret(ids: Ids) -> str:
+    """A secret as receivers write it down: `whsec_` and base64."""
+    return _MARK + base64.b64encode(hashlib.sha256(ids.secret().encode()).digest()).decode()
+
+
+def headers(delivery: Delivery, secret: str, now_s: int) -> dict[str, str]:
+    """The three headers of a delivery at a moment. Its id stays the same over all tries."""
+    return {
+        "webhook-id": delivery.id,
+        "webhook-timestamp": str(now_s),
+        "webhook-signature": f"v1,{_signature(secret, delivery.id, now_s, delivery.body)}",
+    }
+
+
+def verify(secret: str, given: dict[str, str], body: str, now_s: int) -> None:
+    """What a receiver does with a delivery. Raises AccessProblem where signature or time do not fit."""
+    try:
+        name, stamp, signatures = given["webhook-id"], int(given["webhook-timestamp"]), given["webhook-signature"]
+    except (KeyError, ValueError):
+        raise AccessProblem("The headers of the webhook are not whole.") from None
+    expected = f"v1,{_signature(secret, name, stamp, body)}".encode()
+    if not any(hmac.compare_digest(each.encode(), expected) for each in signatures.split()):
+        raise AccessProblem("The webhook's signature does not fit.")
+    if abs(now_s - stamp) > _TOLERANCE_S:
+        raise AccessProblem("The webhook is too old.")
+
+
+def _signature(secret: str, name: str, stamp: int, body: str) -> str:
+    key = base64.b64decode(secret.removeprefix(_MARK))
+    return base64.b64encode(hmac.new(key, f"{name}.{stamp}.{body}".encode(), hashlib.sha256).digest()).decode()
+
+
+def _body(job: Job, event: Event) -> str:
+    data = {
+        "id": job.id, "state": job.state, "cause": job.cause, "error": job.error,
+        "done_frames": job.done_frames, "total_frames": job.total_frames,
+    }  # fmt: skip
+    said = {"type": event.kind, "timestamp_ms": event.at_ms, "data": data | {"facts": dict(event.facts)}}
+    return json.dumps(said, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,65 @@
+"""Accounts and keys: who may do what. A key is stored as a digest only; its text is shown once.
+
+Decides which scopes a role has and which keys still hold. Must not know hashing, stores or requests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Scope: TypeAlias = Literal["jobs:write", "jobs:read", "billing:read", "approve", "admin"]
+Role: TypeAlias = Literal["owner", "developer", "viewer", "approver", "billing", "operator"]
+
+ROLE_SCOPES: dict[Role, frozenset[Scope]] = {
+    "owner": frozenset({"jobs:write", "jobs:read", "billing:read", "approve"}),
+    "developer": frozenset({"jobs:write", "jobs:read"}),
+    "viewer": frozenset({"jobs:read"}),
+    "approver": frozenset({"jobs:read", "approve"}),
+    "billing": frozenset({"billing:read"}),
+    "operator": frozenset({"jobs:write", "jobs:read", "billing:read", "approve", "admin"}),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What an account's jobs may be at most, and how many run at once."""
+
+    max_running: int = 8
+    max_pixels: int = 50_000_000
+    max_frames: int = 1_000_000
+    max_faces: int = 16
+    approval_above_faces: int | None = None
+    """Jobs with more faces than this wait for an approver; none: no job does."""
+    requests_per_minute: int = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """One customer: a wallet, budgets, keys and jobs of its own."""
+
+    id: str
+    name: str
+    plan: Plan = field(default_factory=Plan)
+    credit_micros: int = 0
+    """How far the wallet may go below zero, for customers who pay afterwards."""
+    suspended: bool = False
+    created_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """One key of an account, known by the digest of its text."""
+
+    id: str
+    account: str
+    digest: str
+    name: str = ""
+    scopes: frozenset[Scope]
+    created_ms: int = 0
+    expires_ms: int | None = None
+    revoked_ms: int | None = None
+
+    def holds(self, at_ms: int) -> bool:
+        """Whether the key may be used at that moment."""
+        return self.revoked_ms is None and (self.expires_ms is None or at_ms < self.expires_ms)

@@ -1,0 +1,63 @@
+"""What the gateway is given: use cases, stores and a few functions of other rooms, put together by `compose.server()`.
+
+The gateway opens no database, no folder and no picture itself: whatever it can do is one of these fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from secondface.control.accounts import Accounts
+from secondface.control.admission import Admission
+from secondface.control.approvals import JobRequests
+from secondface.control.auth import Keyring, Rates
+from secondface.control.speeds import Speeds
+from secondface.control.subscriptions import Subscriptions
+from secondface.domain.ports import Clock, Fleet, Ids, ObjectStore, Transactions
+from secondface.domain.scaling import Decision
+from secondface.observe import Meter
+from secondface.spec.views import MarksView, ModelView
+from secondface.spec.work import InputFacts
+
+
+def _no_decisions() -> Mapping[str, Decision]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """One service. All functions are plain and may block: the gateway calls them in threads."""
+
+    transactions: Transactions
+    objects: ObjectStore
+    clock: Clock
+    ids: Ids
+    keyring: Keyring
+    admission: Admission
+    requests: JobRequests
+    rates: Rates
+    accounts: Accounts
+    subscriptions: Subscriptions
+    speeds: Speeds
+    tiers: tuple[str, ...]
+    """Tiers that somebody serves; the first one is the default."""
+    check_link: Callable[[str, str, str, str], None]
+    """`storage.links.Links.check(key, method, expires, signature)`; raises LinkInvalid."""
+    inspect: Callable[[str], InputFacts]
+    """What the stored file of a key is, found out in the cage; raises BadMedia errors."""
+    read_marks: Callable[[str], MarksView]
+    """The marks in the stored file of a key; raises BadMedia errors."""
+    models: Callable[[], Sequence[ModelView]]
+    fleet: Fleet | None = None
+    """Whose workers are shown; none where workers come by themselves."""
+    decisions: Callable[[], Mapping[str, Decision]] = _no_decisions
+    """The scaler's last decision of each tier."""
+    meter: Meter | None = None
+    """Where counters and histograms of this process are summed up."""
+    start: Callable[[], None] = lambda: None
+    """Begin what goes on beside requests: workers, scaling, sweeps, housekeeping. Webhooks are the gateway's own."""
+    stop: Callable[[], None] = lambda: None
+    """End that again; returns when it has ended."""
+    ready: Callable[[], Sequence[str]] = tuple
+    """What is not ready: workers that crash, a full disk; empty when all is well. The database is asked beside it."""

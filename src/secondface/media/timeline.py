@@ -1,0 +1,84 @@
+"""One clock for a recording whose own clock jumps: joined broadcasts, restarted encoders, counters that begin again.
+
+Decides what is a jump and where time goes on after it. The same packets in the same order give the same times, so that
+picture and sound, which are read apart, stay together. Must not know codecs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+from av.container import InputContainer
+from av.packet import Packet
+from av.stream import Disposition, Stream
+
+from secondface.media.ratios import exact, seconds
+
+JUMPING = ("mpegts", "mpeg")
+"""Formats that are joined by putting one behind the other."""
+_STEADY = ("video", "audio")
+"""Kinds of streams whose packets follow each other without end; only these show a jump."""
+_BACK = Fraction(1, 10)
+_AHEAD = Fraction(60)
+"""Seconds; less is a stamp that strays, or a pause."""
+_OVERLAP = Fraction(1)
+"""By so much one stream may have been longer than another when the clock jumped."""
+_Any = TypeVar("_Any", bound=Stream)
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where one stream is: the time after its last packet, and what is added to its stamps."""
+
+    next: Fraction
+    offset: Fraction
+
+
+class Timeline:
+    """Gives each packet of a file, in the file's order, its time on one clock that never jumps."""
+
+    def __init__(self) -> None:
+        self._newest = Fraction(0)
+        self._places: dict[int, _Place] = {}
+
+    def put(self, packet: Packet[_Any]) -> None:
+        """Correct the stamps of `packet` in place."""
+        stamp = packet.dts if packet.dts is not None else packet.pts
+        time, base = seconds(stamp, packet.time_base), exact(packet.time_base)
+        if time is None or base is None:
+            return
+        offset = self._newest
+        if packet.stream.type in _STEADY:
+            offset = self._offset_of(packet.stream.index, time, (packet.duration or 0) * base)
+        if offset:
+            moved = round(offset / base)
+            packet.dts = packet.dts + moved if packet.dts is not None else None
+            packet.pts = packet.pts + moved if packet.pts is not None else None
+
+    def _offset_of(self, index: int, time: Fraction, duration: Fraction) -> Fraction:
+        place = self._places.setdefault(index, _Place(time + self._newest, self._newest))
+        if not -_BACK <= time + place.offset - place.next <= _AHEAD:
+            # another stream may have jumped before, and this one then follows it to the same clock
+            follows = -_OVERLAP <= time + self._newest - place.next <= _AHEAD
+            if place.offset == self._newest or not follows:
+                self._newest = place.next - time
+            place.offset = self._newest
+        place.next = time + place.offset + duration
+        return place.offset
+
+
+def timed_packets(container: InputContainer, format_name: str, wanted: Iterable[Stream]) -> Iterator[Packet[Stream]]:
+    """The packets of `wanted` on one clock; other streams are read along where their clock may jump."""
+    indexes = {stream.index for stream in wanted}
+    if format_name not in JUMPING:
+        yield from container.demux(*(stream for stream in container.streams if stream.index in indexes))
+        return
+    heard = [stream for stream in container.streams if not stream.disposition & Disposition.attached_pic]
+    timeline = Timeline()
+    for packet in container.demux(*(stream for stream in heard if stream.type in _STEADY or stream.index in indexes)):
+        timeline.put(packet)
+        if packet.stream.index in indexes:
+            yield packet

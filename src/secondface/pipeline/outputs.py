@@ -1,0 +1,117 @@
+"""Outputs under way, still and video: nothing lies under an output's name until its marks have been read back.
+
+Decides how a request's options reach the writers of `media`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from secondface.errors import InternalFault
+from secondface.frames import Frame
+from secondface.media.encoders import VideoOptions
+from secondface.media.images import Still, StillOptions
+from secondface.media.marks import read_stored_marks
+from secondface.media.read import VideoReader
+from secondface.media.side_streams import StreamReport
+from secondface.media.still_output import require_possible, write_still
+from secondface.media.write import VideoWriter
+from secondface.provenance.metadata import MetadataMarks, read_marks, require_marks
+from secondface.spec.schemas import RunRequest
+
+
+class Output(Protocol):
+    """An output under way. Exactly one of `store` and `discard` ends it."""
+
+    def write(self, frame: Frame) -> None: ...
+    def store(self) -> tuple[StreamReport, ...]:
+        """Finish the file, read its marks back, and give it its name. Raises MarkMissing."""
+        ...
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of what is written."""
+        ...
+
+
+def marks_check(marks: MetadataMarks, *, is_still: bool) -> Callable[[Path], None]:
+    """What a file must pass before it gets its name: its marks can be read back. It raises MarkMissing."""
+
+    def check(path: Path) -> None:
+        stored = read_stored_marks(path)
+        require_marks(read_marks(stored.xmp, stored.tags), marks, is_still=is_still)
+
+    return check
+
+
+def still_options(request: RunRequest) -> StillOptions:
+    """The request's words for pictures, as `media` takes them."""
+    still = request.still
+    return StillOptions(quality=still.quality, lossless=still.lossless, keep_metadata=request.keep_metadata)
+
+
+def video_options(request: RunRequest, size: tuple[int, int] = (2, 2)) -> VideoOptions:
+    """The request's words for video, as `media` takes them; `size` is that of the frames, for a scale in percent."""
+    video = request.video
+    return VideoOptions(
+        codec=video.codec, encoder=video.encoder, quality=video.quality, preset=video.preset, rate=video.rate,
+        scale=video.scale.of(*size) if video.scale is not None else None, audio=video.audio, volume=video.volume,
+        depth=video.depth, sdr=video.hdr == "sdr", keep_metadata=request.keep_metadata,
+    )  # fmt: skip
+
+
+class StillOutput:
+    """A picture that is written when all of it is there."""
+
+    def __init__(self, request: RunRequest, still: Still, marks: MetadataMarks) -> None:
+        self._path = request.output
+        self._options = still_options(request)
+        require_possible(request.output, self._options)
+        self._still = still
+        self._marks = marks
+        self._frame: Frame | None = None
+        self.notes: tuple[str, ...] = ()
+        self.size: tuple[int, int] = (still.info.width, still.info.height)
+
+    def write(self, frame: Frame) -> None:
+        self._frame = frame
+        self.size = (frame.width, frame.height)
+
+    def store(self) -> tuple[StreamReport, ...]:
+        if self._frame is None:
+            raise InternalFault("A picture was to be stored before it was written.")
+        check = marks_check(self._marks, is_still=True)
+        self.notes = write_still(self._path, self._frame, self._still, self._options, self._marks.xmp, check)
+        return ()
+
+    def discard(self) -> None:
+        """A picture is written at once or not at all."""
+
+
+class VideoOutput:
+    """A video, encoded as the run goes."""
+
+    def __init__(self, request: RunRequest, reader: VideoReader, marks: MetadataMarks, size: tuple[int, int]) -> None:
+        self._marks = marks
+        self._writer = VideoWriter(
+            request.output, reader, video_options(request, size), size=size, tags=marks.tags
+        )  # fmt: skip
+        self.notes: tuple[str, ...] = ()
+        self.size: tuple[int, int] = self._writer.size
+
+    def write(self, frame: Frame) -> None:
+        self._writer.write(frame)
+
+    def store(self) -> tuple[StreamReport, ...]:
+        return tuple(self._writer.close(marks_check(self._marks, is_still=False)))
+
+    def discard(self) -> None:
+        self._writer.abort()

@@ -1,0 +1,52 @@
+"""What happens before frames flow: inputs are looked at in the cage, pictures read, models loaded.
+
+Decides that nothing reads a file before the cage did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from secondface.media.probe import probe
+from secondface.pipeline.passage import Casting, Conduct
+from secondface.pipeline.people import Picture
+from secondface.pipeline.targets import media_limits, read_picture
+from secondface.spec.graph import Plan
+from secondface.spec.schemas import RunRequest
+
+
+def inspect_inputs(request: RunRequest, conduct: Conduct) -> Mapping[Path, tuple[str, ...]]:
+    """Look at every input in a cage before anything else reads it. Notes by file. Raises BadMedia errors."""
+    limits = media_limits(request)
+    notes: dict[Path, tuple[str, ...]] = {}
+    for path in dict.fromkeys(request.inputs):
+        conduct.checkpoint()
+        notes[path] = probe(path, limits).file_notes
+    return notes
+
+
+def load_models(plan: Plan, conduct: Conduct) -> None:
+    """Load what the plan needs. Raises the errors of models and devices."""
+    for model in plan.models:
+        conduct.checkpoint()
+        conduct.sessions.get(model)
+
+
+def read_casting(request: RunRequest, conduct: Conduct, name_of: Callable[[Path], str] = str) -> Casting:
+    """Read the pictures of who is put onto whom, each under the name that messages use. Raises BadMedia errors."""
+    limits = media_limits(request)
+
+    def read(path: Path) -> Picture:
+        conduct.checkpoint()
+        return replace(read_picture(path, limits), name=name_of(path))
+
+    return Casting(
+        sources=[[read(image) for image in person.images] for person in request.sources],
+        rule=request.rule,
+        like=read(request.rule.like) if request.rule.like else None,
+        mapping=[(entry.source, read(entry.like) if entry.like else entry.index or 0) for entry in request.mapping],
+        allow_no_face=request.allow_no_face,
+        max_faces=request.limits.max_faces,
+    )

@@ -1,0 +1,218 @@
+"""What the service is asked: requests for jobs, quotes, uploads, webhooks; for operators accounts, keys and prices.
+
+Checks what can be known from the words alone. Amounts are whole micro-units of the operator's currency. Must not know
+HTTP, accounts or stores.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from secondface.errors import InvalidOption
+from secondface.spec.graph import LabelSpec, PipelineSpec
+from secondface.spec.outputs import StillOutput, VideoOutput
+from secondface.spec.schemas import Restore
+
+Market = Literal["on_demand", "spot"]
+RoleName = Literal["owner", "developer", "viewer", "approver", "billing", "operator"]
+ScopeName = Literal["jobs:write", "jobs:read", "billing:read", "approve", "admin"]
+OutputFormat = Literal[
+    "auto", "jpeg", "png", "webp", "avif", "tiff", "gif", "apng", "mp4", "mov", "mkv", "webm",
+]  # fmt: skip
+EventKind = Literal["job.accepted", "job.approved", "job.succeeded", "job.failed", "job.cancelled", "job.expired"]
+Micros = Annotated[int, Field(ge=0, le=10**15)]
+TierName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+Title = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120, pattern=r"^[^\x00-\x1f]*$")
+]
+Address = Annotated[str, StringConstraints(min_length=8, max_length=2_000)]
+MAX_INPUTS = 64
+
+
+def example(**values: Any) -> ConfigDict:
+    """The configuration of a request with an example for the API's reference."""
+    return ConfigDict(extra="forbid", frozen=True, json_schema_extra={"examples": [values]})
+
+
+class InputRef(BaseModel):
+    """An input: an upload by its id, or a file at an address on the public internet."""
+
+    model_config = example(upload="upl_01k9a3")
+
+    upload: Annotated[str, StringConstraints(pattern=r"^upl_[0-9a-z]{1,40}$")] | None = None
+    url: Address | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> InputRef:
+        if (self.upload is None) == (self.url is None):
+            raise InvalidOption("An input is either an upload or a url.")
+        return self
+
+
+class MappingRef(BaseModel):
+    """A source for the face at a position, counted from the left, or for the person of a reference picture."""
+
+    model_config = example(source=0, index=1)
+
+    source: int = Field(ge=0, le=MAX_INPUTS)
+    index: int | None = Field(default=None, ge=0, le=10_000)
+    like: InputRef | None = None
+
+
+class JobOptions(BaseModel):
+    """All of a request but its files."""
+
+    model_config = example(faces="largest", max_cost_micros=300_000)
+
+    same_person: bool = Field(default=False, description="The sources are several pictures of one person.")
+    faces: str = Field(
+        default="auto", max_length=200,
+        description="largest, all, left-to-right, positions such as 0,2, like (with a reference), or auto.",
+    )  # fmt: skip
+    restore: Restore = "auto"
+    pipeline: PipelineSpec | None = Field(default=None, description="Empty: swap (if there are sources), then restore.")
+    label: LabelSpec | None = None
+    video: VideoOutput = VideoOutput()
+    still: StillOutput = StillOutput()
+    output: OutputFormat = Field(default="auto", description="auto: the target's kind, as PNG, GIF or MP4.")
+    keep_metadata: bool = False
+    allow_no_face: bool = False
+    tier: TierName | None = Field(default=None, description="Empty: the first tier of the service.")
+    market: Market = "on_demand"
+    priority: int = Field(default=0, ge=-10, le=10, description="Higher goes first among the account's own jobs.")
+    deadline_s: int | None = Field(default=None, ge=1, le=30 * 86_400, description="Seconds from now.")
+    max_cost_micros: Micros | None = Field(default=None, description="The job is stopped before it would cost more.")
+    likeness_confirmed: bool = Field(default=False, description="You may use the likenesses of the sources.")
+
+
+class JobRequest(JobOptions):
+    """A job: files in, one marked file out."""
+
+    model_config = example(
+        sources=[{"upload": "upl_01k9a3"}], target={"upload": "upl_01k9a4"}, faces="largest", max_cost_micros=300_000
+    )
+
+    sources: tuple[InputRef, ...] = Field(default=(), max_length=MAX_INPUTS)
+    target: InputRef
+    reference: InputRef | None = Field(default=None, description="A picture of the person meant, with faces=like.")
+    mapping: tuple[MappingRef, ...] = Field(default=(), max_length=MAX_INPUTS)
+
+
+class UploadRequest(BaseModel):
+    """A file that is to be uploaded."""
+
+    model_config = example(content_type="video/mp4", size_bytes=1_048_576)
+
+    content_type: str = Field(
+        default="application/octet-stream", max_length=100, pattern=r"^[A-Za-z0-9.+-]+/[A-Za-z0-9.+-]+$",
+        description="Only kept; what the file is, its bytes say.",
+    )  # fmt: skip
+    size_bytes: int | None = Field(default=None, ge=1, le=2**50, description="To refuse at once what is too large.")
+
+
+class VerifyRequest(BaseModel):
+    """A file whose marks are to be read."""
+
+    model_config = example(upload="upl_01k9a4")
+
+    upload: Annotated[str, StringConstraints(pattern=r"^upl_[0-9a-z]{1,40}$")]
+
+
+class WebhookRequest(BaseModel):
+    """Where events of the account's jobs are to be sent."""
+
+    model_config = example(url="https://example.org/hooks/secondface", kinds=["job.succeeded", "job.failed"])
+
+    url: Address
+    kinds: tuple[EventKind, ...] = Field(default=(), max_length=16, description="Empty: all that end a job.")
+
+
+class WebhookChange(BaseModel):
+    """Switch a webhook off or on again."""
+
+    model_config = example(enabled=True)
+
+    enabled: bool
+
+
+# ---- for operators ---------------------------------------------------------------------------------------------------
+
+
+class PlanFields(BaseModel):
+    """What an account's jobs may be at most."""
+
+    model_config = example(max_running=8, approval_above_faces=1)
+
+    max_running: int = Field(default=8, ge=0, le=100_000)
+    max_pixels: int = Field(default=50_000_000, ge=1, le=2**40)
+    max_frames: int = Field(default=1_000_000, ge=1, le=2**40)
+    max_faces: int = Field(default=16, ge=1, le=256)
+    approval_above_faces: int | None = Field(default=None, ge=0, le=256)
+    requests_per_minute: int = Field(default=600, ge=1, le=1_000_000)
+
+
+class AccountRequest(BaseModel):
+    """A new account."""
+
+    model_config = example(name="Film School", credit_micros=0)
+
+    name: Title
+    plan: PlanFields = PlanFields()
+    credit_micros: Micros = 0
+
+
+class AccountChange(BaseModel):
+    """What is to change of an account; what is left out stays."""
+
+    model_config = example(suspended=True)
+
+    name: Title | None = None
+    plan: PlanFields | None = None
+    credit_micros: Micros | None = None
+    suspended: bool | None = None
+
+
+class DepositRequest(BaseModel):
+    """Money that came in; the same reference twice moves nothing."""
+
+    model_config = example(micros=50_000_000, reference="invoice-2026-0042")
+
+    micros: int = Field(ge=1, le=10**15)
+    reference: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,80}$")]
+
+
+class BudgetRequest(BaseModel):
+    """A limit of what may be spent in a day or a month, for an account or one of its keys."""
+
+    model_config = example(span="month", limit_micros=200_000_000)
+
+    span: Literal["day", "month"]
+    limit_micros: Micros
+    key_id: Annotated[str, StringConstraints(pattern=r"^key_[0-9a-z]{1,40}$")] | None = Field(
+        default=None, description="Empty: the whole account."
+    )
+
+
+class KeyRequest(BaseModel):
+    """A new key."""
+
+    model_config = example(role="developer", name="build server", expires_s=86_400)
+
+    role: RoleName
+    name: Title | None = None
+    expires_s: int | None = Field(default=None, ge=60, le=10 * 366 * 86_400, description="Seconds from now.")
+
+
+class PriceRequest(BaseModel):
+    """A new price from now on; jobs that were accepted keep theirs."""
+
+    model_config = example(tier="a10g", market="on_demand", price_micros=3_000)
+
+    tier: TierName
+    market: Market = "on_demand"
+    family: Annotated[str, StringConstraints(pattern=r"^(\*|[A-Za-z0-9_.-]{1,64})$")] = "*"
+    price_micros: Micros
+    minimum_s: int = Field(default=1, ge=0, le=86_400)
+    step_s: int = Field(default=1, ge=1, le=86_400)

@@ -1,0 +1,453 @@
+"""What the service answers: jobs, events, quotes, receipts, usage, accounts, problems.
+
+Moments are whole milliseconds since 1970, amounts whole micro-units of the currency named beside them. Must not know
+how anything is stored.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from secondface.spec.service import Market, PlanFields, RoleName, ScopeName
+
+JobStateName = Literal["awaiting_approval", "queued", "running", "succeeded", "failed", "cancelled", "expired"]
+WaitingWord = Literal["no_worker", "no_budget", "awaiting_approval", "rate", "workers_crashing", "back_off", "queue"]
+FactValue = str | int | bool | None
+
+
+class _View(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+def _shown(**values: Any) -> ConfigDict:
+    return ConfigDict(frozen=True, json_schema_extra={"examples": [values]})
+
+
+class Problem(_View):
+    """A problem document (RFC 9457) with our code and what to do."""
+
+    model_config = _shown(
+        type="/errors/budget_exceeded", title="The account's balance or budget does not cover this job.", status=402,
+        detail="The job may cost 39000 micros; 0 are left.", code="budget_exceeded", fault="caller", retryable=False,
+        remedy="Add credit, raise the budget, lower the cost with a cheaper tier, or wait for the next period.",
+        request_id="req_01k9a3",
+    )  # fmt: skip
+
+    type: str
+    title: str
+    status: int
+    detail: str = ""
+    code: str
+    fault: Literal["caller", "provider"]
+    retryable: bool
+    remedy: str
+    request_id: str
+
+
+class PriceView(_View):
+    """One row of the price book."""
+
+    model_config = _shown(
+        tier="a10g", market="on_demand", family="*", price_micros=3_000, minimum_s=1, step_s=1, valid_from_ms=None,
+        valid_until_ms=None,
+    )  # fmt: skip
+
+    tier: str
+    market: Market
+    family: str
+    price_micros: int = Field(description="For one device-second.")
+    minimum_s: int
+    step_s: int = Field(description="Charged seconds are rounded up to a multiple of this.")
+    valid_from_ms: int | None
+    valid_until_ms: int | None
+
+
+class PricesView(_View):
+    """The price book."""
+
+    currency: str
+    data: tuple[PriceView, ...]
+
+
+class QuoteView(_View):
+    """What a job will cost and how long it will take."""
+
+    model_config = _shown(
+        tier="a10g", market="on_demand", currency="CNY", price_micros=3_000, expected_s=10, expected_micros=30_000,
+        upper_s=13, upper_micros=39_000, expected_wall_ms=10_500, frames=100, width=1280, height=720, measured=True,
+    )  # fmt: skip
+
+    tier: str
+    market: Market
+    currency: str
+    price_micros: int
+    expected_s: int
+    expected_micros: int
+    upper_s: int
+    upper_micros: int = Field(description="Set aside when the job is accepted; never charged more.")
+    expected_wall_ms: int
+    frames: int
+    width: int
+    height: int
+    measured: bool = Field(description="Whether jobs of this kind were measured on this tier; else it is a guess.")
+
+
+class JobView(_View):
+    """A job as it is now."""
+
+    model_config = _shown(
+        id="job_01k9a5", state="running", tier="cpu", priority=0, created_ms=1_790_000_000_000, ended_ms=None,
+        waiting=None, done_frames=40, total_frames=100, attempts=1, cause=None, error=None, currency="CNY",
+        price_micros=300, hold_micros=3_900, max_cost_micros=None, cost_micros=1_200, deadline_ms=None,
+        expected_active_ms=10_000, links={"self": "/v1/jobs/job_01k9a5", "events": "/v1/jobs/job_01k9a5/events"},
+    )  # fmt: skip
+
+    id: str
+    state: JobStateName
+    tier: str
+    priority: int
+    created_ms: int
+    ended_ms: int | None
+    waiting: WaitingWord | None = Field(description="Why it does not run yet.")
+    done_frames: int
+    total_frames: int
+    attempts: int
+    cause: str | None
+    error: str | None = Field(description="The code of an error; /errors/CODE explains it.")
+    currency: str
+    price_micros: int = Field(description="For one device-second, bound when the job was accepted.")
+    hold_micros: int
+    max_cost_micros: int | None
+    cost_micros: int = Field(description="What it has cost so far; final once it has ended.")
+    deadline_ms: int | None
+    expected_active_ms: int
+    links: dict[str, str]
+
+
+class JobPage(_View):
+    """Jobs, newest first."""
+
+    data: tuple[JobView, ...]
+    next: str | None = Field(description="Pass it as `after` for the next page; none: this is the last one.")
+
+
+class EventView(_View):
+    """Something that happened to a job."""
+
+    model_config = _shown(number=3, kind="job.progress", at_ms=1_790_000_000_000, facts={"done": 40, "total": 100})
+
+    number: int
+    kind: str
+    at_ms: int
+    facts: dict[str, FactValue]
+
+
+class ReceiptLineView(_View):
+    """One stretch of one attempt."""
+
+    attempt: int
+    item: Literal["boot", "load", "fetch", "device", "run", "store"]
+    length_ms: int
+    charged_ms: int
+    reason: str
+
+
+class ReceiptView(_View):
+    """Usage turned into money, line by line."""
+
+    model_config = _shown(
+        job="job_01k9a5", final=True, currency="CNY", price_micros=3_000, charged_ms=9_600, charged_s=10,
+        total_micros=30_000, waived_micros=0,
+        lines=[{"attempt": 1, "item": "device", "length_ms": 9_600, "charged_ms": 9_600, "reason": "device_worked"}],
+    )  # fmt: skip
+
+    job: str
+    final: bool
+    currency: str
+    price_micros: int
+    lines: tuple[ReceiptLineView, ...]
+    charged_ms: int
+    charged_s: int
+    total_micros: int
+    waived_micros: int
+
+
+class UsageView(_View):
+    """What an account's jobs of a stretch of time consumed."""
+
+    model_config = _shown(
+        from_ms=1_789_900_000_000, until_ms=1_790_000_000_000, jobs={"succeeded": 12}, attempts=13, wall_ms=120_000,
+        device_active_ms=80_000, frames=2_400, charged_s=84, total_micros=25_200, currency="CNY", complete=True,
+    )  # fmt: skip
+
+    from_ms: int
+    until_ms: int
+    jobs: dict[str, int] = Field(description="How many were created in that time, by their state now.")
+    attempts: int
+    wall_ms: int
+    device_active_ms: int
+    frames: int
+    charged_s: int
+    total_micros: int
+    currency: str
+    complete: bool = Field(description="False where there are more jobs than one answer sums up.")
+
+
+class SpendView(_View):
+    """What was spent in a period, and what is set aside in it."""
+
+    period: str
+    reserved_micros: int
+    spent_micros: int
+
+
+class BudgetView(_View):
+    """A limit."""
+
+    scope: str
+    span: Literal["day", "month"]
+    limit_micros: int
+
+
+class AccountView(_View):
+    """An account's money and limits."""
+
+    id: str
+    name: str
+    suspended: bool
+    created_ms: int
+    credit_micros: int
+    currency: str
+    balance_micros: int
+    held_micros: int
+    plan: PlanFields
+    spends: tuple[SpendView, ...]
+    budgets: tuple[BudgetView, ...]
+
+
+class OwnAccountView(AccountView):
+    """The caller's account, and the key that was used."""
+
+    key_id: str
+    scopes: tuple[ScopeName, ...]
+
+
+class AccountSummary(_View):
+    """An account in a list."""
+
+    id: str
+    name: str
+    suspended: bool
+    created_ms: int
+
+
+class AccountPage(_View):
+    """Every account."""
+
+    data: tuple[AccountSummary, ...]
+
+
+class KeyView(_View):
+    """A key without its text."""
+
+    id: str
+    account: str
+    name: str
+    scopes: tuple[ScopeName, ...]
+    created_ms: int
+    expires_ms: int | None
+    revoked_ms: int | None
+
+
+class NewKeyView(KeyView):
+    """A new key; its text is shown this once."""
+
+    key: str
+    role: RoleName
+
+
+class KeyPage(_View):
+    """Keys of an account."""
+
+    data: tuple[KeyView, ...]
+
+
+class UploadView(_View):
+    """Where to send the bytes of an upload."""
+
+    model_config = _shown(
+        id="upl_01k9a3", method="PUT", url="http://127.0.0.1:8080/v1/files/uploads/default/upl_01k9a3?expires=1",
+        expires_ms=1_790_000_000_000, most_bytes=2_147_483_648,
+    )  # fmt: skip
+
+    id: str
+    method: Literal["PUT"] = "PUT"
+    url: str
+    expires_ms: int
+    most_bytes: int
+
+
+class StoredView(_View):
+    """A stored file."""
+
+    id: str
+    size_bytes: int
+    sha256: str
+
+
+class MarksView(_View):
+    """The marks in a file."""
+
+    model_config = _shown(
+        ai_made=True, producer="", produce_id="0123456789abcdef0123456789abcdef", job=None,
+        digital_source_type="http://cv.iptc.org/newscodes/digitalsourcetype/compositeWithTrainedAlgorithmicMedia",
+        problems=[],
+    )  # fmt: skip
+
+    ai_made: bool
+    producer: str | None = None
+    produce_id: str | None = None
+    digital_source_type: str | None = None
+    problems: tuple[str, ...] = ()
+
+
+class ParameterView(_View):
+    """A parameter of a step."""
+
+    name: str
+    values: str
+    default: str
+    description: str
+
+
+class StepView(_View):
+    """A step that a pipeline may name."""
+
+    name: str
+    title: str
+    description: str
+    once: bool
+    parameters: tuple[ParameterView, ...]
+
+
+class StepPage(_View):
+    """All steps."""
+
+    data: tuple[StepView, ...]
+
+
+class ModelView(_View):
+    """A model of the service."""
+
+    name: str
+    version: str = ""
+    licence: str = ""
+    state: str = "ready"
+
+
+class ModelPage(_View):
+    """All models."""
+
+    data: tuple[ModelView, ...]
+
+
+class WebhookView(_View):
+    """Where events are sent."""
+
+    id: str
+    url: str
+    kinds: tuple[str, ...]
+    enabled: bool
+    created_ms: int
+
+
+class NewWebhookView(WebhookView):
+    """A new webhook; the secret that signs its deliveries is shown this once."""
+
+    secret: str
+
+
+class WebhookPage(_View):
+    """The account's webhooks."""
+
+    data: tuple[WebhookView, ...]
+
+
+class DeliveryView(_View):
+    """One event on its way to one webhook."""
+
+    id: str
+    webhook: str
+    job: str
+    kind: str
+    state: Literal["pending", "delivered", "given_up"]
+    tries: int
+    due_ms: int
+    status: int | None
+    note: str
+
+
+class DeliveryPage(_View):
+    """Deliveries, newest first."""
+
+    data: tuple[DeliveryView, ...]
+    next: str | None
+
+
+class WorkerView(_View):
+    """One worker."""
+
+    id: str
+    state: str
+    since_ms: int
+    served: int
+    market: Market
+
+
+class TierView(_View):
+    """A tier's queue and workers."""
+
+    tier: str
+    queued_jobs: int
+    queued_ms: Annotated[int, Field(description="Expected device milliseconds of the queue.")]
+    oldest_queued_ms: int | None
+    running_jobs: int
+    workers: tuple[WorkerView, ...]
+    target: int | None
+    why: str | None
+
+
+class FleetView(_View):
+    """All tiers."""
+
+    data: tuple[TierView, ...]
+
+
+class AuditRow(_View):
+    """One sealed event of the journal."""
+
+    position: int
+    digest: str
+    account: str
+    actor: str
+    subject: str
+    kind: str
+    at_ms: int
+    facts: dict[str, FactValue]
+
+
+class AuditPage(_View):
+    """Sealed events in order."""
+
+    data: tuple[AuditRow, ...]
+    next: int | None
+    broken_at: int | None = Field(description="The first position at which the chain does not hold; none: whole.")
+
+
+class Health(_View):
+    """Whether the service can take jobs, and what stands against it."""
+
+    status: Literal["ok", "not_ready"]
+    problems: tuple[str, ...] = ()

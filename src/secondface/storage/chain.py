@@ -1,0 +1,34 @@
+"""The chain of digests over the journal: whoever changes, removes or inserts a sealed row breaks it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+
+from secondface.domain.ports import Recorded
+
+FIRST = "0" * 64
+"""What stands before the first row."""
+
+
+def link(before: str, position: int, recorded: Recorded) -> str:
+    """The digest of a row at a position, over all that it says and the digest before it."""
+    event = recorded.event
+    said = [
+        before, position, recorded.number, recorded.account, recorded.actor, event.subject, event.kind, event.at_ms,
+        dict(event.facts),
+    ]  # fmt: skip
+    text = json.dumps(said, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def first_broken(rows: Iterable[Recorded]) -> int | None:
+    """The first position at which the chain does not hold; rows come in the order of their positions."""
+    before = FIRST
+    for expected, recorded in enumerate(rows, 1):
+        digest = link(before, expected, recorded)
+        if (recorded.position, recorded.digest) != (expected, digest):
+            return expected
+        before = digest
+    return None

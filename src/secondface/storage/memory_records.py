@@ -1,0 +1,200 @@
+"""Everything but jobs in memory: ledger, accounts, journal, outbox, idempotency keys, cached results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from secondface.domain.accounts import Account, Key
+from secondface.domain.budgets import Budget, Spend
+from secondface.domain.deliveries import Delivery, Endpoint
+from secondface.domain.jobs import Event
+from secondface.domain.ledger import Entry
+from secondface.domain.ports import Recorded
+from secondface.domain.pricing import PriceBook
+from secondface.errors import RequestChanged
+from secondface.storage.chain import FIRST, first_broken, link
+
+
+class MemoryLedger:
+    """Entries, balances and budgets inside one transaction."""
+
+    def __init__(
+        self, entries: dict[tuple[str, str], Entry], balances: dict[tuple[str, str], int],
+        budgets: dict[tuple[str, str], Budget], spends: dict[tuple[str, str], Spend],
+    ) -> None:  # fmt: skip
+        self._entries, self._balances, self._budgets, self._spends = entries, balances, budgets, spends
+
+    def post(self, entry: Entry) -> bool:
+        if (entry.subject, entry.kind) in self._entries:
+            return False
+        self._entries[entry.subject, entry.kind] = entry
+        for posting in entry.postings:
+            place = (posting.account, entry.currency)
+            self._balances[place] = self._balances.get(place, 0) + posting.micros
+        return True
+
+    def balance(self, account: str, currency: str) -> int:
+        return self._balances.get((account, currency), 0)
+
+    def entries(self, subject: str) -> Sequence[Entry]:
+        found = [entry for entry in self._entries.values() if entry.subject == subject]
+        return [
+            replace(entry, postings=tuple(sorted(entry.postings, key=lambda each: (each.micros, each.account))))
+            for entry in found
+        ]
+
+    def imbalance(self) -> int:
+        return sum(posting.micros for entry in self._entries.values() for posting in entry.postings)
+
+    def budgets(self, scopes: Iterable[str]) -> Sequence[Budget]:
+        wanted = set(scopes)
+        return [self._budgets[key] for key in sorted(self._budgets) if key[0] in wanted]
+
+    def set_budget(self, budget: Budget) -> None:
+        self._budgets[budget.scope, budget.span] = budget
+
+    def spend(self, scope: str, period: str) -> Spend:
+        return self._spends.get((scope, period), Spend(scope, period))
+
+    def save_spend(self, spend: Spend) -> None:
+        self._spends[spend.scope, spend.period] = spend
+
+
+class MemoryAccounts:
+    """Accounts, keys and prices inside one transaction."""
+
+    def __init__(self, accounts: dict[str, Account], keys: dict[str, Key], books: dict[str, PriceBook]) -> None:
+        self._accounts, self._keys, self._books = accounts, keys, books
+
+    def save(self, account: Account) -> None:
+        self._accounts[account.id] = account
+
+    def get(self, account_id: str) -> Account | None:
+        return self._accounts.get(account_id)
+
+    def lock(self, account_id: str) -> Account | None:
+        return self.get(account_id)
+
+    def save_key(self, key: Key) -> None:
+        self._keys[key.id] = key
+
+    def find_key(self, digest: str) -> Key | None:
+        return next((key for key in self._keys.values() if key.digest == digest), None)
+
+    def keys(self, account_id: str) -> Sequence[Key]:
+        return [self._keys[key_id] for key_id in sorted(self._keys) if self._keys[key_id].account == account_id]
+
+    def prices(self) -> PriceBook | None:
+        return self._books.get("now")
+
+    def save_prices(self, book: PriceBook) -> None:
+        self._books["now"] = book
+
+
+class MemoryJournal:
+    """Events inside one transaction."""
+
+    def __init__(self, events: dict[int, Recorded]) -> None:
+        self._events = events
+
+    def record(self, account: str, actor: str, events: Iterable[Event]) -> None:
+        for event in events:
+            number = len(self._events) + 1
+            self._events[number] = Recorded(number=number, account=account, actor=actor, event=event)
+
+    def since(self, subject: str, number: int = 0, limit: int = 1000) -> Sequence[Recorded]:
+        found = [each for each in self._events.values() if each.event.subject == subject and each.number > number]
+        return found[:limit]
+
+    def audit(self, account: str | None, after: int = 0, limit: int = 100) -> Sequence[Recorded]:
+        found = [each for each in self._sealed() if each.position is not None and each.position > after]
+        return [each for each in found if account is None or each.account == account][:limit]
+
+    def seal(self, limit: int = 1000) -> int:
+        sealed = self._sealed()
+        digest = (sealed[-1].digest if sealed else None) or FIRST
+        loose = [each for each in self._events.values() if each.position is None][:limit]
+        for position, recorded in enumerate(loose, len(sealed) + 1):
+            digest = link(digest, position, recorded)
+            self._events[recorded.number] = replace(recorded, position=position, digest=digest)
+        return len(loose)
+
+    def broken(self) -> int | None:
+        return first_broken(self._sealed())
+
+    def _sealed(self) -> list[Recorded]:
+        found = [(each.position, each) for each in self._events.values() if each.position is not None]
+        return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+
+
+class MemoryOutbox:
+    """Endpoints and deliveries inside one transaction."""
+
+    def __init__(self, endpoints: dict[str, Endpoint], deliveries: dict[str, Delivery], now_ms: int) -> None:
+        self._endpoints, self._deliveries, self._now_ms = endpoints, deliveries, now_ms
+
+    def save_endpoint(self, endpoint: Endpoint) -> None:
+        self._endpoints[endpoint.id] = endpoint
+
+    def endpoints(self, account: str) -> Sequence[Endpoint]:
+        return [self._endpoints[key] for key in sorted(self._endpoints) if self._endpoints[key].account == account]
+
+    def put(self, delivery: Delivery) -> None:
+        self._deliveries[delivery.id] = delivery
+
+    def due(self, limit: int, lease_ms: int) -> Sequence[Delivery]:
+        waiting = [d for d in self._deliveries.values() if d.state == "pending" and d.due_ms <= self._now_ms]
+        taken = [
+            replace(delivery, due_ms=self._now_ms + lease_ms)
+            for delivery in sorted(waiting, key=lambda delivery: delivery.due_ms)[:limit]
+        ]
+        self._deliveries.update({delivery.id: delivery for delivery in taken})
+        return sorted(taken, key=lambda delivery: delivery.id)
+
+    def find(self, delivery_id: str) -> Delivery | None:
+        return self._deliveries.get(delivery_id)
+
+    def page(self, account: str, after: str | None = None, limit: int = 50) -> Sequence[Delivery]:
+        mine = [each for each in self._deliveries.values() if each.account == account]
+        fitting = [each for each in mine if after is None or each.id < after]
+        return sorted(fitting, key=lambda delivery: delivery.id, reverse=True)[:limit]
+
+
+class MemoryReplays:
+    """Idempotency keys inside one transaction."""
+
+    def __init__(self, replays: dict[tuple[str, str], tuple[str, str, int]], now_ms: int) -> None:
+        self._replays, self._now_ms = replays, now_ms
+
+    def remember(self, account: str, key: str, digest: str, job_id: str) -> str | None:
+        known = self._replays.setdefault((account, key), (digest, job_id, self._now_ms))
+        if known[0] != digest:
+            raise RequestChanged(key=key, job=known[1])
+        return None if known[1] == job_id else known[1]
+
+    def forget(self, before_ms: int) -> int:
+        old = [place for place, (_, _, at_ms) in self._replays.items() if at_ms < before_ms]
+        for place in old:
+            del self._replays[place]
+        return len(old)
+
+
+class MemoryCache:
+    """Cached results inside one transaction."""
+
+    def __init__(self, cache: dict[str, tuple[str, int]], now_ms: int) -> None:
+        self._cache, self._now_ms = cache, now_ms
+
+    def get(self, key: str) -> str | None:
+        value, expires_ms = self._cache.get(key, ("", 0))
+        return value if expires_ms > self._now_ms else None
+
+    def put(self, key: str, value: str, seconds: int) -> None:
+        self._cache[key] = (value, self._now_ms + seconds * 1000)
+
+    def prune(self) -> int:
+        old = [key for key, (_, expires_ms) in self._cache.items() if expires_ms <= self._now_ms]
+        for key in old:
+            del self._cache[key]
+        return len(old)

@@ -1,0 +1,60 @@
+"""The journal in SQL: written with the state that it tells of, sealed into a chain a moment later.
+
+Sealing is apart from writing because a chain has one end: were it moved by every transaction, all would wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import Connection, insert, literal_column, select, update
+
+from secondface.domain.jobs import Event
+from secondface.domain.ports import Recorded
+from secondface.storage.chain import FIRST, first_broken, link
+from secondface.storage.rows import event_row, recorded_of
+from secondface.storage.tables import EVENTS
+
+
+class SqlJournal:
+    """Events inside one transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def record(self, account: str, actor: str, events: Iterable[Event]) -> None:
+        rows = [event_row(account, actor, event) for event in events]
+        if rows:
+            self._connection.execute(insert(EVENTS), rows)
+
+    def since(self, subject: str, number: int = 0, limit: int = 1000) -> Sequence[Recorded]:
+        query = select(EVENTS).where(EVENTS.c.subject == subject, EVENTS.c.number > number)
+        found = self._connection.execute(query.order_by(EVENTS.c.number).limit(limit)).mappings()
+        return [recorded_of(row) for row in found]
+
+    def audit(self, account: str | None, after: int = 0, limit: int = 100) -> Sequence[Recorded]:
+        query = select(EVENTS).where(EVENTS.c.position > after).order_by(EVENTS.c.position).limit(limit)
+        if account is not None:
+            query = query.where(EVENTS.c.account == account)
+        return [recorded_of(row) for row in self._connection.execute(query).mappings()]
+
+    def seal(self, limit: int = 1000) -> int:
+        last = self._connection.execute(
+            select(EVENTS.c.position, EVENTS.c.digest)
+            .where(EVENTS.c.position.is_not(None))
+            .order_by(EVENTS.c.position.desc())
+            .limit(1)
+        ).one_or_none()
+        position, digest = (last.position, last.digest) if last else (0, FIRST)
+        loose = select(EVENTS).where(literal_column("position IS NULL")).order_by(EVENTS.c.number).limit(limit)
+        rows = self._connection.execute(loose).mappings().all()
+        for position, row in enumerate(rows, position + 1):  # noqa: B020 - it goes on where the chain ends
+            digest = link(digest, position, recorded_of(row))
+            sealed = update(EVENTS).where(EVENTS.c.number == row["number"]).values(position=position, digest=digest)
+            self._connection.execute(sealed)
+        return len(rows)
+
+    def broken(self) -> int | None:
+        query = select(EVENTS).where(EVENTS.c.position.is_not(None)).order_by(EVENTS.c.position)
+        rows = self._connection.execution_options(yield_per=1000).execute(query).mappings()
+        return first_broken(recorded_of(row) for row in rows)

@@ -1,0 +1,150 @@
+"""What probe() says of files, through the cage and without it, and of files that end early."""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from secondface.errors import FileUnreadable, MediaTooLarge
+from secondface.media.handed import descriptor_of, handed_path, open_bytes, size_of
+from secondface.media.inspection import inspect
+from secondface.media.limits import Limits
+from secondface.media.missing_end import note_on_end
+from secondface.media.probe import probe
+from secondface.media.signatures import sniff
+
+MEDIA = Path(__file__).parents[3] / ".." / "shared" / "media"
+needs_media = pytest.mark.skipif(not MEDIA.is_dir(), reason="the shared media are not beside this checkout")
+
+
+def media(kind: str) -> list[Path]:
+    return sorted((MEDIA / kind).iterdir()) if MEDIA.is_dir() else []
+
+
+@needs_media
+@pytest.mark.parametrize("path", media("formats"), ids=lambda path: path.name)
+def test_the_cage_says_what_the_readers_say(path: Path) -> None:
+    if path.name == "vid_audio_only.mp4":
+        pytest.skip("it is refused, as the test of broken files says of such")
+    assert probe(path) == inspect(path, Limits())
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, tmp_path / "missing", Path("a\0b"), Path("/dev/zero")):
+        with pytest.raises(FileUnreadable):
+            probe(path)
+
+
+def test_limits_reach_the_child(tmp_path: Path) -> None:
+    path = tmp_path / "wide.png"
+    Image.new("L", (300, 200)).save(path)
+    assert (probe(path).width, probe(path).height) == (300, 200)
+    with pytest.raises(MediaTooLarge, match="300x200"):
+        probe(path, Limits(still_pixels=59_999))
+
+
+def test_deep_pictures_may_have_fewer_pixels() -> None:
+    limits = Limits()
+    limits.check_memory("plain", 8192, 8192, 3)
+    limits.check_memory("deep", 8192, 4096, 6)
+    with pytest.raises(MediaTooLarge, match="8192x8192 of 8 bytes a pixel needs 3584 MiB"):
+        limits.check_memory("deep", 8192, 8192, 8)
+    Limits(still_pixels=1 << 28).check_memory("by wish", 8192, 8192, 8)
+
+
+def test_a_deep_picture_is_measured_before_it_is_decoded(tmp_path: Path) -> None:
+    header = struct.pack(">4sIIBBBBB", b"IHDR", 8192, 8192, 16, 6, 0, 0, 0)
+    body = header + struct.pack(">I", zlib.crc32(header)) + b"\0\0\0\0IDAT" + struct.pack(">I", zlib.crc32(b"IDAT"))
+    path = tmp_path / "deep.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + body)
+    with pytest.raises(MediaTooLarge, match="8192x8192 of 8 bytes a pixel needs 3584 MiB"):
+        probe(path)
+
+
+def test_a_handed_file_is_read_from_its_start(tmp_path: Path) -> None:
+    path = tmp_path / "0"
+    path.write_bytes(b"content")
+    assert descriptor_of(path) is None
+    with path.open("rb") as file:
+        handed = handed_path(file.fileno(), "clip.mp4")
+        assert handed.name == "clip.mp4"
+        assert descriptor_of(handed) == file.fileno()
+        assert size_of(handed) == size_of(path) == 7
+        for _ in range(2):
+            with open_bytes(handed) as again:
+                assert again.read() == b"content"
+
+
+def _saved(format_name: str, **options: object) -> bytes:
+    buffer = io.BytesIO()
+    frames = [Image.effect_noise((64, 48), 60).convert("RGB") for _ in range(3)]
+    frames[0].save(buffer, format_name, save_all=True, append_images=frames[1:], **options)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("format_name", ["GIF", "PNG", "WEBP", "AVIF"])
+def test_pictures_that_end_early(tmp_path: Path, format_name: str) -> None:
+    whole = _saved(format_name)
+    path = tmp_path / "picture"
+    path.write_bytes(whole)
+    assert note_on_end(path, sniff(path).format_name) is None
+    path.write_bytes(whole + b"PK\x03\x04 what a polyglot carries behind")
+    assert note_on_end(path, sniff(path).format_name) is None
+    for part in (len(whole) - 1, len(whole) * 2 // 3, len(whole) // 2):
+        path.write_bytes(whole[:part])
+        note = note_on_end(path, sniff(path).format_name)
+        assert note is not None, part
+        assert note.startswith(f"the file ends early: {part} of ")
+
+
+@needs_media
+@pytest.mark.parametrize(
+    "name",
+    ["vid_no_audio.mp4", "vid_fragmented.mp4", "vid_pcm_s16le.mov", "vid_h263.3gp", "vid_subs_chapters.mkv",
+     "vid_vp9_opus.webm", "vid_wmv2.wmv", "vid_h264_ts_offset_near_wrap.ts", "img_heic.heic"],
+)  # fmt: skip
+def test_videos_that_end_early(tmp_path: Path, name: str) -> None:
+    whole = (MEDIA / "formats" / name).read_bytes()
+    path = tmp_path / name
+    path.write_bytes(whole)
+    format_name = sniff(path).format_name
+    assert note_on_end(path, format_name) is None
+    for part in (len(whole) - 1, len(whole) * 2 // 3 + 1, len(whole) // 2 + 1):
+        path.write_bytes(whole[:part])
+        assert f"{part} of " in (note_on_end(path, format_name) or ""), part
+
+
+@pytest.mark.parametrize(
+    ("format_name", "content"),
+    [
+        ("matroska,webm", b"\x1aE\xdf\xa3\x81\x00\x18\x53\x80\x67\x01\xff\xff\xff\xff\xff\xff\xff" + bytes(50)),
+        ("matroska,webm", b"\x1aE\xdf\xa3"),
+        ("mov,mp4,m4a,3gp,3g2,mj2", b"\0\0\0\x08free" + b"\0\0\0\0mdat" + bytes(50)),
+        ("mov,mp4,m4a,3gp,3g2,mj2", b"\0\0\0\x08free\xff\xff\xff\xff\xff\xff\xff\xff"),
+        ("mpeg", b"\0\0\1\xba"),
+        ("ogg", b"OggS"),
+        ("asf", bytes(200)),
+        ("PNG", b"\x89PNG\r\n\x1a\n\0\0\0\0IEND\0\0\0\0"),
+    ],
+)
+def test_what_states_no_length_gets_no_note(tmp_path: Path, format_name: str, content: bytes) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert note_on_end(path, format_name) is None
+
+
+@needs_media
+@pytest.mark.parametrize("cut", [lambda size: size // 2, lambda size: size - 1], ids=["half", "last byte"])
+def test_a_cut_file_is_said_by_the_probe(tmp_path: Path, cut: Callable[[int], int]) -> None:
+    whole = (MEDIA / "formats" / "vid_vp9_opus.webm").read_bytes()
+    path = tmp_path / "cut.webm"
+    path.write_bytes(whole[: cut(len(whole))])
+    assert any(note.startswith("the file ends early") for note in probe(path).file_notes)
