@@ -13,7 +13,7 @@ import numpy as np
 from secondface.frames import Float, Mask01
 from secondface.vision.face_cover import LipsPlace, covered_share, lips_agreement
 from secondface.vision.mesh_layout import FaceLayout
-from secondface.vision.shading import broad_shading, fit_shading
+from secondface.vision.shading import fit_shading
 from secondface.vision.skin_light import light_field, skin_likelihood
 from secondface.vision.source_atlas import LIGHT_REACH, SourceAtlas
 from secondface.vision.texture_match import luma
@@ -28,8 +28,6 @@ _RIM_REACH = 0.04
 """Detail finer than this, in face widths, is the source's up to the rim."""
 _RIM_WIDTH = 0.08
 """How far inside its rim the new face takes on the colours that the target has there, in face widths."""
-_DARK_RATIO = 0.04
-"""What DARK_OFFSET is beside skin."""
 _EVEN_LIGHT, _HARD_LIGHT = 0.2, 0.3
 """Spread of the log light on a face below which nothing of the following is done, and above which all of it."""
 _TARGET_SHADE = 0.5
@@ -77,10 +75,7 @@ def relight(
         hidden = np.clip((_LIPS_SEEN - steady) / (_LIPS_SEEN - _LIPS_COVERED), 0, 1)
         free *= 1 - np.float32(hidden) * zone.beard
     skin = zone.skin * free * (np.float32(0.3) + np.float32(0.7) * plain)  # lit skin is skin, of whatever colour
-    broad = broad_shading(shading, zone.skin * layout.seen, layout.coarse_width)
-    light = broad * _light_at_scales(
-        bent / np.maximum(broad, 1), skin * (layout.seen + np.float32(0.02)), layout.coarse_width
-    )
+    light = _light_at_scales(bent, skin * (layout.seen + np.float32(0.02)), layout.coarse_width)
     sampled = layout.sample_small(atlas) + np.float32(DARK_OFFSET)
     bare = _bare_share(sampled, zone.light + np.float32(DARK_OFFSET))
     depth = _depth(zone.inside * zone.certain * layout.seen, layout.coarse_width)
@@ -121,16 +116,12 @@ def _thinned_out(beard: Mask01, middle: Mask01, width_px: float) -> Mask01:
 
 
 def _light_at_scales(rgb: Float, skin: Mask01, width_px: float) -> Float:
-    """[h,w,3] the broad light on the skin, and of finer light only what is too strong to be the relief of a face.
-
-    `rgb` is the skin beside its shading, about 1. Half of the finer light is left out: it draws the target's own brows
-    and nose as much as it draws shadows.
-    """
+    """[h,w,3] the broad light on the skin, and of finer light only what is too strong to be the relief of a face."""
     broad = light_field(rgb, skin, LIGHT_REACH * width_px)
     fine = light_field(rgb, skin, _HARD_LIGHT_REACH * width_px)
-    step = cv2.log((luma(fine) + np.float32(_DARK_RATIO)) / (luma(broad) + np.float32(_DARK_RATIO)))
+    step = cv2.log((luma(fine) + np.float32(DARK_OFFSET)) / (luma(broad) + np.float32(DARK_OFFSET)))
     hard = np.sign(step) * np.maximum(np.abs(step) - np.float32(_RELIEF), 0)
-    return broad * np.exp(np.float32(0.5) * hard)[..., None]
+    return broad * np.exp(hard)[..., None]
 
 
 def _contrast(light: Float, weight: Mask01) -> Float:

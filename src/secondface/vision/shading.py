@@ -6,7 +6,6 @@ bright skin should be also where most of the face is in shade, so that a lit che
 
 from __future__ import annotations
 
-import cv2
 import numpy as np
 
 from secondface.frames import Float, Mask01
@@ -18,8 +17,6 @@ _CORE_TERMS = 4
 _RIDGE = 0.01
 _STRANGE = 0.45
 """Log ratio to the expected lightness at which a pixel counts for little."""
-_BROAD_REACH = 0.1
-"""Of what broad shading keeps, in face widths."""
 
 
 def fit_shading(rgb: Float, normals: Float, skin: Mask01, core: Mask01) -> Float:
@@ -42,14 +39,6 @@ def fit_shading(rgb: Float, normals: Float, skin: Mask01, core: Mask01) -> Float
         numbers = _solve(columns, pixels, weights)
         expected = columns @ numbers
     return np.maximum(basis @ numbers, darkest).astype(np.float32)
-
-
-def broad_shading(shading: Float, skin: Mask01, width_px: float) -> Float:
-    """[h,w,3] the shading without the relief of nose, lids and lips, which says whose face it is; `skin` weighs it."""
-    reach = _BROAD_REACH * width_px
-    weight = skin + np.float32(1e-4)
-    logs = cv2.log(shading) * weight[..., None]
-    return cv2.exp(cv2.GaussianBlur(logs, (0, 0), reach) / cv2.GaussianBlur(weight, (0, 0), reach)[..., None])
 
 
 def _harmonics(normals: Float) -> Float:

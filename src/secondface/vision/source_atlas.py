@@ -16,7 +16,7 @@ from secondface.vision.face_cover import covered_share
 from secondface.vision.mesh_render import normals, rasterise
 from secondface.vision.mesh_shape import symmetric
 from secondface.vision.mesh_topology import MESH_POINTS, atlas_shape, topology, with_skirt, zones
-from secondface.vision.shading import broad_shading, fit_shading
+from secondface.vision.shading import fit_shading
 from secondface.vision.skin_light import light_field, skin_likelihood
 from secondface.vision.source_cover import grows_beard, thin_cover
 
@@ -146,8 +146,7 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
         stubble = covered_share(small, wide, zone, core, COARSE_DENSITY, zone.beard, crossing=False)
         covered += zone.beard * np.maximum(stubble - covered, 0)
         skin = zone.skin * plain * (1 - covered) * (small_trust + 0.02)
-        broad = broad_shading(shading, visible, COARSE_DENSITY)
-        here_light = broad * light_field(small / np.maximum(broad, 1), skin, LIGHT_REACH * COARSE_DENSITY)
+        here_light = light_field(small, skin, LIGHT_REACH * COARSE_DENSITY)
         if grows_beard(small, covered, zone, small_trust, COARSE_DENSITY):
             covered = covered * (1 - zone.beard)
         covered = covered * (1 - thin_cover(covered, zone.skin, COARSE_DENSITY))
