@@ -15,7 +15,7 @@ from secondface.frames import RGB8, Box, Face, Float, Mask01
 from secondface.vision.face_cover import covered_share
 from secondface.vision.mesh_render import normals, rasterise
 from secondface.vision.mesh_shape import symmetric
-from secondface.vision.mesh_topology import MESH_POINTS, atlas_shape, topology, with_skirt, zones
+from secondface.vision.mesh_topology import MESH_POINTS, Zones, atlas_shape, topology, with_skirt, zones
 from secondface.vision.shading import fit_shading
 from secondface.vision.skin_light import light_field, skin_likelihood
 from secondface.vision.source_cover import grows_beard, thin_cover
@@ -135,22 +135,7 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
     light = certain = None
     detail = trust = None
     for view in (*views, *[_mirrored(view, density) for view in views]):
-        small, small_trust = coarse(view.rgb), coarse(view.trust)
-        core = zone.core * (small_trust > 0.15)
-        plain = skin_likelihood(small, core)
-        visible = zone.skin * (small_trust > 0.02)
-        shading = fit_shading(small, coarse(view.normals), visible, core * plain)
-        covered = covered_share(small, shading, zone, core, COARSE_DENSITY, zone.beard, crossing=False)
-        # Shading fitted to stubble takes it for shade; the light on cheeks and nose does not.
-        wide = light_field(small, core * plain, _WIDE_REACH * COARSE_DENSITY)
-        stubble = covered_share(small, wide, zone, core, COARSE_DENSITY, zone.beard, crossing=False)
-        covered += zone.beard * np.maximum(stubble - covered, 0)
-        skin = zone.skin * plain * (1 - covered) * (small_trust + 0.02)
-        here_light = light_field(small, skin, LIGHT_REACH * COARSE_DENSITY)
-        if grows_beard(small, covered, zone, small_trust, COARSE_DENSITY):
-            covered = covered * (1 - zone.beard)
-        covered = covered * (1 - thin_cover(covered, zone.skin, COARSE_DENSITY))
-        here_certain = np.clip(small_trust * 4, 0, 1) * (1 - covered)
+        here_light, here_certain = _lit_and_certain(coarse(view.rgb), coarse(view.trust), coarse(view.normals), zone)
         full = (first.rgb.shape[1], first.rgb.shape[0])
         ratio = view.rgb / np.maximum(cv2.resize(here_light, full, interpolation=cv2.INTER_LINEAR), 4)
         if detail is None or trust is None or light is None or certain is None:
@@ -171,6 +156,23 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
     full_light = cv2.resize(light, (detail.shape[1], detail.shape[0]), interpolation=cv2.INTER_LINEAR)
     texture = np.clip(detail * full_light + 0.5, 0, 255).astype(np.uint8)
     return texture, np.dstack([light, certain]).astype(np.float32)
+
+
+def _lit_and_certain(rgb: Float, trust: Mask01, normals: Float, zone: Zones) -> tuple[Float, Mask01]:
+    """Of one coarse view: the light on its skin [h,w,3], and where it shows this person and nothing else [h,w]."""
+    core = zone.core * (trust > 0.15)
+    plain = skin_likelihood(rgb, core)
+    shading = fit_shading(rgb, normals, zone.skin * (trust > 0.02), core * plain)
+    covered = covered_share(rgb, shading, zone, core, COARSE_DENSITY, zone.beard, crossing=False)
+    # Shading fitted to stubble takes it for shade; the light on cheeks and nose does not.
+    wide = light_field(rgb, core * plain, _WIDE_REACH * COARSE_DENSITY)
+    stubble = covered_share(rgb, wide, zone, core, COARSE_DENSITY, zone.beard, crossing=False)
+    covered += zone.beard * np.maximum(stubble - covered, 0)
+    light = light_field(rgb, zone.skin * plain * (1 - covered) * (trust + 0.02), LIGHT_REACH * COARSE_DENSITY)
+    if grows_beard(rgb, covered, zone, trust, COARSE_DENSITY):
+        covered = covered * (1 - zone.beard)
+    covered = covered * (1 - thin_cover(covered, zone.skin, COARSE_DENSITY))
+    return light, (np.clip(trust * 4, 0, 1) * (1 - covered)).astype(np.float32)
 
 
 def _stray_light(detail: Float, skin: Mask01) -> Mask01:
