@@ -49,9 +49,18 @@ class FaceZones(Protocol):
 
 
 def covered_share(
-    rgb: Float, light: Float, zone: FaceZones, core: Mask01, face_width_px: float, rim: Mask01 | None = None
+    rgb: Float,
+    light: Float,
+    zone: FaceZones,
+    core: Mask01,
+    face_width_px: float,
+    rim: Mask01 | None = None,
+    *,
+    crossing: bool = True,
 ) -> Mask01:
     """[h,w] 0..1: how much of each pixel is in front of the face; `rim` says where its surroundings count too.
+
+    `crossing` follows the rims of glasses into brows and lids.
 
     `rgb` [h,w,3] 0..255; `light` what skin should look like there, known from the `core` that is surely skin, so that
     a beard cannot pass as skin by being all there is on the chin.
@@ -60,7 +69,7 @@ def covered_share(
     strange = anywhere * (zone.skin > 0.4)
     patches = _patches(strange > 0.5, zone.inside, face_width_px)
     glasses = _wears_glasses(patches, zone.glasses)
-    if glasses:
+    if glasses and crossing:
         strange = np.maximum(strange, _crossing(anywhere, patches, face_width_px))
         patches = (strange > 0.5).astype(np.uint8) * cv2.dilate(patches, _TOUCHING)
         strange = cv2.dilate(strange, _TOUCHING)  # rims are thin: keep their edges too

@@ -12,7 +12,7 @@ import numpy as np
 
 from secondface.frames import Float, Mask01
 from secondface.vision.face_cover import LipsPlace, covered_share, lips_agreement
-from secondface.vision.mesh_layout import CoarseZones, FaceLayout
+from secondface.vision.mesh_layout import FaceLayout
 from secondface.vision.shading import fit_shading
 from secondface.vision.skin_light import light_field, skin_likelihood
 from secondface.vision.source_atlas import LIGHT_REACH, SourceAtlas
@@ -24,8 +24,16 @@ _HARD_LIGHT_REACH = 0.045
 """Edges of hard light and of cast shadows are kept down to this scale, in face widths."""
 _RELIEF = 0.12
 """Log lightness by which nose and cheeks model a face in even light; what goes beyond is light."""
-_RIM_REACH = 0.03
+_RIM_REACH = 0.04
 """Detail finer than this, in face widths, is the source's up to the rim."""
+_RIM_WIDTH = 0.08
+"""How far inside its rim the new face takes on the colours that the target has there, in face widths."""
+_EVEN_LIGHT, _HARD_LIGHT = 0.2, 0.3
+"""Spread of the log light on a face below which nothing of the following is done, and above which all of it."""
+_TARGET_SHADE = 0.5
+"""The part of the target's light and shade, as a power, that falls on the middle of the new face; all at the rim."""
+_OWN_SHADE = 0.4
+"""The part of the source's own light and shade that is taken off there."""
 _LIPS_COVERED, _LIPS_SEEN = 0.30, 0.42
 """Agreement with the look of lips below which a hand hides them, and above which nothing does."""
 
@@ -68,16 +76,43 @@ def relight(
         free *= 1 - np.float32(hidden) * zone.beard
     skin = zone.skin * free * (np.float32(0.3) + np.float32(0.7) * plain)  # lit skin is skin, of whatever colour
     light = _light_at_scales(bent, skin * (layout.seen + np.float32(0.02)), layout.coarse_width)
-    alpha = layout.soften(zone.inside * layout.seen * zone.certain) * (free * np.float32(layout.trust))
-    shown = alpha * (1 - openings)
     sampled = layout.sample_small(atlas) + np.float32(DARK_OFFSET)
+    bare = _bare_share(sampled, zone.light + np.float32(DARK_OFFSET))
+    depth = _depth(zone.inside * zone.certain * layout.seen, layout.coarse_width)
+    alpha = layout.soften(zone.inside * layout.seen * zone.certain) * (free * np.float32(layout.trust))
+    alpha *= _thinned_out((1 - bare) * zone.skin * zone.beard, zone.middle, layout.coarse_width)
+    shown = alpha * (1 - openings)
     gain = (light + np.float32(DARK_OFFSET)) / np.maximum(zone.light + np.float32(DARK_OFFSET), 1)
     np.clip(gain, 0.05, 12, out=gain)
     lifted = bent + np.float32(DARK_OFFSET)
-    gain *= _rim_factor(lifted, sampled * gain, skin * layout.seen * zone.certain, zone, layout.coarse_width)
+    meeting = skin * layout.seen * zone.certain * bare
+    hardness = _hardness(light, depth * alpha)
+    rim = np.maximum(1 - depth, (1 - zone.middle) ** 3)
+    gain *= _rim_factor(lifted, sampled * gain, meeting, rim, layout.coarse_width)
+    gain *= cv2.exp(np.float32(hardness) * depth * _own_light(light, zone.light, depth * alpha))[..., None]
     gain *= _tone_factor(small, bent, sampled * gain, shown, layout.heart)
     colour = _colourfulness(lifted, sampled * gain, light + np.float32(DARK_OFFSET), shown)
     return Relit(layout.soften(gain), alpha, zone.skin * free * layout.seen, light, colour, lips)
+
+
+def _bare_share(new: Float, light: Float) -> Mask01:
+    """[h,w] 1 on the source's skin, 0 on its hair, which is much darker than the light on it."""
+    return np.clip(luma(new) / luma(light) * 4 - 2.6, 0, 1)
+
+
+def _depth(shown: Mask01, width_px: float) -> Mask01:
+    """[h,w] 0 at the rim of what is shown, also where the source's picture ends, to 1 a little way inside."""
+    closing = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (7, 7))  # creases beside the nose are no rim
+    inside = cv2.morphologyEx((shown > 0.5).astype(np.uint8), cv2.MORPH_CLOSE, closing)
+    inside = cv2.copyMakeBorder(inside, 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=(0, 0, 0, 0))
+    ramp = np.clip(cv2.distanceTransform(inside, cv2.DIST_L2, 3)[1:-1, 1:-1] / (_RIM_WIDTH * width_px), 0, 1)
+    return (ramp * ramp * (3 - 2 * ramp)).astype(np.float32)
+
+
+def _thinned_out(beard: Mask01, middle: Mask01, width_px: float) -> Mask01:
+    """[h,w] factor by which a source's beard thins out towards the jaw: beyond it the target has none."""
+    soft = cv2.GaussianBlur(beard, (0, 0), 0.02 * width_px)
+    return 1 - soft * np.clip((1 - middle) / 0.6, 0, 1)
 
 
 def _light_at_scales(rgb: Float, skin: Mask01, width_px: float) -> Float:
@@ -89,12 +124,35 @@ def _light_at_scales(rgb: Float, skin: Mask01, width_px: float) -> Float:
     return broad * np.exp(hard)[..., None]
 
 
-def _rim_factor(there: Float, new: Float, skin: Mask01, zone: CoarseZones, width_px: float) -> Float:
-    """[h,w,3] factor that makes the new skin meet the target's at the rim, fading out towards the middle."""
+def _contrast(light: Float, weight: Mask01) -> Float:
+    """[h,w] log lightness beside its mean over `weight`."""
+    lightness = cv2.log(luma(light) + np.float32(DARK_OFFSET))
+    return lightness - np.float32(float((lightness * weight).sum()) / max(float(weight.sum()), 1e-3))
+
+
+def _hardness(light: Float, weight: Mask01) -> float:
+    """0 in even light to 1 where one part of the face lies in light and another in shade."""
+    shade = _contrast(light, weight)
+    spread = float(np.sqrt((shade * shade * weight).sum() / max(float(weight.sum()), 1e-3)))
+    return min(max((spread - _EVEN_LIGHT) / (_HARD_LIGHT - _EVEN_LIGHT), 0.0), 1.0)
+
+
+def _own_light(light: Float, own: Float, weight: Mask01) -> Mask01:
+    """[h,w] log factor that leaves the new face some of its own shade, and gives it less of the target's.
+
+    Shade follows the shape of a face: all of the target's draws the target, whoever's skin it lies on.
+    """
+    return np.float32(1 - _OWN_SHADE) * _contrast(own, weight) - np.float32(1 - _TARGET_SHADE) * _contrast(
+        light, weight
+    )
+
+
+def _rim_factor(there: Float, new: Float, skin: Mask01, rim: Mask01, width_px: float) -> Float:
+    """[h,w,3] factor that makes the new skin meet the target's at the `rim`, fading out towards the middle."""
     reach = _RIM_REACH * width_px
     weight = skin[..., None]
     have, wanted = (cv2.GaussianBlur(image * weight, (0, 0), reach) for image in (new, there))
-    strength = (1 - zone.middle) * np.clip(cv2.GaussianBlur(skin, (0, 0), reach) * 4, 0, 1)
+    strength = rim * np.clip(cv2.GaussianBlur(skin, (0, 0), reach) * 4, 0, 1)
     ratio = np.clip((wanted + np.float32(0.1)) / (have + np.float32(0.1)), 0.5, 2)
     return 1 + strength[..., None] * (ratio - 1)
 

@@ -13,10 +13,12 @@ import numpy as np
 
 from secondface.frames import RGB8, Box, Face, Float, Mask01
 from secondface.vision.face_cover import covered_share
-from secondface.vision.mesh_render import facing, rasterise
+from secondface.vision.mesh_render import normals, rasterise
 from secondface.vision.mesh_shape import symmetric
-from secondface.vision.mesh_topology import MESH_POINTS, atlas_shape, topology, with_skirt, zones
+from secondface.vision.mesh_topology import MESH_POINTS, Zones, atlas_shape, topology, with_skirt, zones
+from secondface.vision.shading import fit_shading
 from secondface.vision.skin_light import light_field, skin_likelihood
+from secondface.vision.source_cover import grows_beard, thin_cover
 
 COARSE_DENSITY = 128
 """Pixels per face width of the atlas's masks and light."""
@@ -73,6 +75,8 @@ class _View:
     rgb: Float
     trust: Mask01
     """How squarely and how finely the picture sees each texel."""
+    normals: Float
+    """[h,w,3] where the surface points in that picture, z towards the camera."""
 
 
 def build_atlas(pictures: Sequence[tuple[RGB8, Face]], enlarge: Callable[[RGB8], RGB8] | None = None) -> SourceAtlas:
@@ -111,12 +115,12 @@ def _unroll(rgb: RGB8, face: Face, density: int) -> _View:
     crop = cv2.resize(crop, size, interpolation=cv2.INTER_AREA) if scale < 1 else crop
     scales = np.array([size[0] / box.width, size[1] / box.height], np.float32)
     place = (mesh[:, :2] - [box.x0, box.y0]) * scales - 0.5
-    cosine = facing(mesh)
     canvas = rasterise(topology().atlas * density, atlas_shape(density))
-    carried = canvas.carry(np.concatenate([place, cosine[:, None]], 1).astype(np.float32))
+    carried = canvas.carry(np.concatenate([place, normals(mesh)], 1).astype(np.float32))
     seen = cv2.remap(crop, carried[..., :2], None, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
-    ramp = np.clip((carried[..., 2] - 0.12) / 0.5, 0, 1)
-    return _View(seen.astype(np.float32), (ramp * ramp * min(1.0, face.size_px / density)).astype(np.float32))
+    ramp = np.clip((carried[..., 4] - 0.12) / 0.5, 0, 1)
+    trust = ramp * ramp * min(1.0, face.size_px / density)
+    return _View(seen.astype(np.float32), trust.astype(np.float32), np.ascontiguousarray(carried[..., 2:]))
 
 
 def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
@@ -131,14 +135,7 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
     light = certain = None
     detail = trust = None
     for view in (*views, *[_mirrored(view, density) for view in views]):
-        small, small_trust = coarse(view.rgb), coarse(view.trust)
-        core = zone.core * (small_trust > 0.15)
-        plain = skin_likelihood(small, core)
-        wide = light_field(small, core * plain, _WIDE_REACH * COARSE_DENSITY)
-        here_light = light_field(small, zone.skin * plain * (small_trust + 0.02), LIGHT_REACH * COARSE_DENSITY)
-        here_certain = np.clip(small_trust * 4, 0, 1) * (
-            1 - covered_share(small, wide, zone, core, COARSE_DENSITY, zone.beard)
-        )
+        here_light, here_certain = _lit_and_certain(coarse(view.rgb), coarse(view.trust), coarse(view.normals), zone)
         full = (first.rgb.shape[1], first.rgb.shape[0])
         ratio = view.rgb / np.maximum(cv2.resize(here_light, full, interpolation=cv2.INTER_LINEAR), 4)
         if detail is None or trust is None or light is None or certain is None:
@@ -155,9 +152,27 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
         ..., None
     ]
     detail = np.where(detail > 1, 1 + _KNEE * np.tanh((detail - 1) / _KNEE), detail)
+    light = np.sqrt(light * _flip(light, COARSE_DENSITY))  # a lamp at one side goes too
     full_light = cv2.resize(light, (detail.shape[1], detail.shape[0]), interpolation=cv2.INTER_LINEAR)
     texture = np.clip(detail * full_light + 0.5, 0, 255).astype(np.uint8)
     return texture, np.dstack([light, certain]).astype(np.float32)
+
+
+def _lit_and_certain(rgb: Float, trust: Mask01, normals: Float, zone: Zones) -> tuple[Float, Mask01]:
+    """Of one coarse view: the light on its skin [h,w,3], and where it shows this person and nothing else [h,w]."""
+    core = zone.core * (trust > 0.15)
+    plain = skin_likelihood(rgb, core)
+    shading = fit_shading(rgb, normals, zone.skin * (trust > 0.02), core * plain)
+    covered = covered_share(rgb, shading, zone, core, COARSE_DENSITY, zone.beard, crossing=False)
+    # Shading fitted to stubble takes it for shade; the light on cheeks and nose does not.
+    wide = light_field(rgb, core * plain, _WIDE_REACH * COARSE_DENSITY)
+    stubble = covered_share(rgb, wide, zone, core, COARSE_DENSITY, zone.beard, crossing=False)
+    covered += zone.beard * np.maximum(stubble - covered, 0)
+    light = light_field(rgb, zone.skin * plain * (1 - covered) * (trust + 0.02), LIGHT_REACH * COARSE_DENSITY)
+    if grows_beard(rgb, covered, zone, trust, COARSE_DENSITY):
+        covered = covered * (1 - zone.beard)
+    covered = covered * (1 - thin_cover(covered, zone.skin, COARSE_DENSITY))
+    return light, (np.clip(trust * 4, 0, 1) * (1 - covered)).astype(np.float32)
 
 
 def _stray_light(detail: Float, skin: Mask01) -> Mask01:
@@ -182,4 +197,5 @@ def _flip(image: Float, density: int) -> Float:
 
 def _mirrored(view: _View, density: int) -> _View:
     """The same view as if seen from the other side; never trusted as much as the real side."""
-    return _View(_flip(view.rgb, density), _flip(view.trust, density) * 0.75)
+    turned = _flip(view.normals, density) * np.array([-1, 1, 1], np.float32)
+    return _View(_flip(view.rgb, density), _flip(view.trust, density) * 0.75, turned)
