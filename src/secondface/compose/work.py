@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from pydantic import SecretStr
 
 from secondface.compose import device_options
@@ -20,6 +21,7 @@ from secondface.fleet.line import RelayedBell, WorkerLine
 from secondface.fleet.local import LocalFleet, Starting
 from secondface.fleet.worker import Duties, Worker
 from secondface.fleet.workroom import Workroom
+from secondface.media.caged_task import start_inspection
 from secondface.models.sessions import OrtSessions
 from secondface.pipeline.batching import SharedSessions
 from secondface.settings import ENV_PREFIX, Settings
@@ -30,6 +32,8 @@ from secondface.storage.machine import MachineClock, RandomIds
 _CORES_A_WORKER = 4
 _JOBS_A_CORE = 2
 _MOST_JOBS = 8
+_BYTES_A_PIXEL = 22
+"""What a pixel of a still takes at the worst moment of a run, by measurement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,7 @@ class WorkerProcess:
 def worker(settings: Settings, name: str | None = None, line: int | None = None) -> WorkerProcess:
     """A warm worker. `line` is the descriptor of its fleet's line. Raises the errors of devices, models and stores."""
     inner = LocalDoorbell()
+    start_inspection()  # it loads beside the models
     wire = WorkerLine(line, inner) if line is not None else None
     bell = RelayedBell(inner, wire.ring) if wire is not None else inner
     stores = open_stores(settings, migrate=wire is None)
@@ -111,6 +116,7 @@ def _worker_command(name: str, line: int) -> Sequence[str]:
 def _duties(settings: Settings, name: str) -> Duties:
     return Duties(
         name=name, tiers=(settings.tier,), room=settings.worker_jobs or min(_MOST_JOBS, _JOBS_A_CORE * _processors()),
+        most_pixels=psutil.virtual_memory().total // most_workers(settings) // 2 // _BYTES_A_PIXEL,
         heartbeat_s=settings.heartbeat_ms / 1000, grace_s=settings.worker_grace_s,
         terms=Terms(lease_ms=settings.lease_s * 1000, content_producer=settings.content_producer),
     )  # fmt: skip

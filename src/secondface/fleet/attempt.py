@@ -26,6 +26,7 @@ from secondface.errors import (
     SecondfaceError,
     StorageUnavailable,
 )
+from secondface.fleet.pixel_room import PixelRoom
 from secondface.observe import log
 from secondface.pipeline.batching import Seat
 from secondface.pipeline.engine import Progress
@@ -50,8 +51,11 @@ class Terms:
 class Attempt:
     """A job in the hands of this worker. `run` is called once; the rest may be called from any thread meanwhile."""
 
-    def __init__(self, grant: Grant, leases: Leases, objects: ObjectStore, seat: Seat, terms: Terms) -> None:
+    def __init__(
+        self, grant: Grant, leases: Leases, objects: ObjectStore, seat: Seat, terms: Terms, room: PixelRoom
+    ) -> None:
         self.grant = grant
+        self._room = room
         self._leases, self._objects, self._terms = leases, objects, terms
         self._phases = PhaseClock(first="boot")
         self._stopping = threading.Event()
@@ -130,6 +134,7 @@ class Attempt:
         report = conduct_file(
             request, self._conduct, self._phases, content_producer=self._terms.content_producer,
             produce_id=_produce_id(self.grant.lease.job_id), name_of=lambda path: path.name,
+            room=lambda pixels: self._room.take(pixels, self._checkpoint),
         )  # fmt: skip
         self._progress = report.frames, max(report.frames, self._progress[1])
         self._faces = report.faces

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from secondface.domain.ports import Doorbell, Grant, Leases, ObjectStore, Offer, worker_bell
 from secondface.errors import SecondfaceError
 from secondface.fleet.attempt import Attempt, Terms
+from secondface.fleet.pixel_room import PixelRoom
 from secondface.fleet.workroom import Workroom
 from secondface.observe import log
 from secondface.pipeline.batching import SharedSessions
@@ -32,6 +33,8 @@ class Duties:
     tiers: tuple[str, ...]
     room: int = 4
     """Jobs that it runs at once."""
+    most_pixels: int = 1 << 27
+    """Of all pictures that are worked on at once; a larger one is worked on alone."""
     heartbeat_s: float = 1.0
     poll_s: float = 1.0
     """How long it waits for a bell before it asks for work all the same."""
@@ -53,6 +56,7 @@ class Worker:
     ) -> None:  # fmt: skip
         self._duties, self._leases, self._objects, self._sessions = duties, leases, objects, sessions
         self._bell, self._workroom, self._tell = bell, workroom, tell
+        self._room = PixelRoom(duties.most_pixels)
         self._draining = threading.Event()
         self._over = threading.Event()
         self._guard = threading.Lock()
@@ -103,7 +107,8 @@ class Worker:
             return None
 
     def _begin(self, grant: Grant) -> None:
-        attempt = Attempt(grant, self._leases, self._objects, self._sessions.seat(), self._duties.terms)
+        seat = self._sessions.seat()
+        attempt = Attempt(grant, self._leases, self._objects, seat, self._duties.terms, self._room)
         thread = threading.Thread(target=self._run_one, args=(attempt,), name=attempt.name, daemon=True)
         with self._guard:
             self._attempts[attempt] = thread

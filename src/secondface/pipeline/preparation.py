@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from secondface.media.info import MediaInfo
 from secondface.media.probe import probe
 from secondface.pipeline.passage import Casting, Conduct
 from secondface.pipeline.people import Picture
@@ -17,14 +18,14 @@ from secondface.spec.graph import Plan
 from secondface.spec.schemas import RunRequest
 
 
-def inspect_inputs(request: RunRequest, conduct: Conduct) -> Mapping[Path, tuple[str, ...]]:
-    """Look at every input in a cage before anything else reads it. Notes by file. Raises BadMedia errors."""
+def inspect_inputs(request: RunRequest, conduct: Conduct) -> Mapping[Path, MediaInfo]:
+    """Look at every input in a cage before anything else reads it. Raises BadMedia errors."""
     limits = media_limits(request)
-    notes: dict[Path, tuple[str, ...]] = {}
+    infos: dict[Path, MediaInfo] = {}
     for path in dict.fromkeys(request.inputs):
         conduct.checkpoint()
-        notes[path] = probe(path, limits).file_notes
-    return notes
+        infos[path] = probe(path, limits)
+    return infos
 
 
 def load_models(plan: Plan, conduct: Conduct) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from secondface.errors import Cancelled
@@ -58,22 +59,25 @@ def conduct_file(
     content_producer: str = "",
     produce_id: str | None = None,
     name_of: Callable[[Path], str] = str,
+    room: Callable[[int], AbstractContextManager[object]] = nullcontext,
 ) -> RunReport:
     """The same for a caller who reads the clocks meanwhile, or after a failure, and goes on with them afterwards.
 
-    `name_of` says how messages and notes call a picture of somebody.
+    `name_of` says how messages and notes call a picture of somebody; `room` is entered with the pixels of all inputs,
+    a frame of each, before any is decoded.
     """
     plan = request.plan()
     marks = metadata_marks(produce_id or uuid.uuid4().hex, content_producer)
     try:
         # Inputs first: a file that cannot be read is said at once, before models are loaded for it.
         phases.enter("fetch")
-        said = inspect_inputs(request, conduct)[request.target]
-        with open_target(request) as target:
+        infos = inspect_inputs(request, conduct)
+        with room(sum(info.width * info.height for info in infos.values())), open_target(request) as target:
             casting = read_casting(request, conduct, name_of)
             phases.enter("load")
             load_models(plan, conduct)
             phases.enter("run")
+            said = infos[request.target].file_notes
             return _run(request, plan, casting, target, marks=marks, conduct=conduct, phases=phases, said=said)
     except KeyboardInterrupt as interrupt:
         raise Cancelled from interrupt

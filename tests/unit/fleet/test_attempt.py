@@ -16,8 +16,9 @@ import pytest
 from secondface.domain.jobs import Lease
 from secondface.domain.ports import Stored
 from secondface.domain.pricing import Usage
-from secondface.errors import StorageUnavailable
+from secondface.errors import DiskFull, SecondfaceError, StorageUnavailable
 from secondface.fleet.attempt import Attempt, Terms
+from secondface.fleet.pixel_room import PixelRoom
 from secondface.fleet.workroom import Workroom
 from secondface.frames import Session
 from secondface.pipeline.batching import SharedSessions
@@ -48,7 +49,7 @@ class Bench:
     def attempt(self, **terms: object) -> Attempt:
         grant = self.shop.claim()
         sessions = SharedSessions(_GatedSessions(self), lanes=2)
-        return Attempt(grant, self.shop.desk, self, sessions.seat(), Terms(**terms))  # type: ignore[arg-type]
+        return Attempt(grant, self.shop.desk, self, sessions.seat(), Terms(**terms), PixelRoom(10**9))  # type: ignore[arg-type]
 
     def run(self, attempt: Attempt) -> None:
         with self.workroom:
@@ -267,6 +268,36 @@ def test_what_is_given_back_goes_on_elsewhere_and_costs_nothing(bench: Bench) ->
     assert bench.shop.job(job.id).state == "succeeded"
 
 
+@pytest.mark.parametrize("error", [DiskFull, StorageUnavailable])
+def test_a_store_that_refuses_the_result_costs_the_caller_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, error: type[SecondfaceError]
+) -> None:
+    job = bench.shop.accept()
+    attempt = bench.attempt()
+
+    def refused(phase: str) -> None:
+        if phase == "store":
+            raise error
+
+    monkeypatch.setattr(bench, "at", refused)
+    bench.run(attempt)
+    again = bench.shop.job(job.id)
+    assert (again.state, again.attempts[0].fault, again.attempts[0].error) == ("queued", "provider", error.code)
+    assert again.attempts[0].usage.device_active_ms > 0
+    assert bench.shop.requests.receipt(bench.shop.owner, job.id).total_micros == 0
+    assert bench.shop.results(job.id) == []
+
+
+def test_a_cost_limit_stops_the_attempt(bench: Bench) -> None:
+    job = bench.shop.accept(max_cost_micros=6_000)  # two seconds; the next heartbeat comes after five
+    attempt = bench.attempt()
+    attempt.beat()
+    bench.run(attempt)
+    ended = bench.shop.job(job.id)
+    assert (ended.state, ended.error) == ("failed", "cost_limit_reached")
+    assert bench.shop.requests.receipt(bench.shop.owner, job.id).total_micros <= 6_000
+
+
 class _Deaf:
     """A desk whose database fails now and then: before, or after, it has heard."""
 
@@ -292,7 +323,7 @@ def test_a_database_that_fails_at_the_end_loses_and_doubles_nothing(
     job = bench.shop.accept()
     desk = _Deaf(bench.shop, hears=hears, fails=2)
     seat = SharedSessions(models()).seat()
-    attempt = Attempt(bench.shop.claim(), desk, bench, seat, Terms())  # type: ignore[arg-type]
+    attempt = Attempt(bench.shop.claim(), desk, bench, seat, Terms(), PixelRoom(10**9))  # type: ignore[arg-type]
     bench.run(attempt)
     ended = bench.shop.job(job.id)
     assert (ended.state, len(ended.attempts)) == ("succeeded", 1)
