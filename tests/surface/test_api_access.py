@@ -27,7 +27,7 @@ NEEDS: dict[tuple[str, str], frozenset[Scope]] = {
     ("POST", "/v1/jobs/{job_id}/approve"): frozenset({"approve"}),
     ("POST", "/v1/jobs/{job_id}/reject"): frozenset({"approve"}),
     ("POST", "/v1/quotes"): frozenset({"jobs:write"}),
-    ("POST", "/v1/swap"): frozenset({"jobs:write"}),
+    ("POST", "/v1/swap"): frozenset(),  # it takes two of them: jobs:write and jobs:read
     ("POST", "/v1/uploads"): frozenset({"jobs:write"}),
     ("POST", "/v1/verify"): frozenset({"jobs:read"}),
     ("GET", "/v1/steps"): ANY,

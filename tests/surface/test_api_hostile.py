@@ -194,7 +194,7 @@ def test_what_is_no_json_of_a_job_is_refused(server: Live, body: bytes) -> None:
         ("multipart/form-data; boundary=x", b"--x\r\n\r\nno disposition\r\n--x--\r\n"),
         ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="target"\r\n\r\nPICTURE'),
         ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="who"\r\n\r\nx\r\n--x--\r\n'),
-        ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="tier"\r\n\r\nx\r\n--x--\r\n'),
+        ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="tier"\r\n\r\n--x--\r\n'),
         ("multipart/form-data; boundary=x", b"\x00" * 1000),
     ],
     ids=range(11),

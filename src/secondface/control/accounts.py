@@ -42,17 +42,20 @@ class Accounts:
         self._transactions, self._keyring, self._ids = transactions, keyring, ids
 
     def first_start(self) -> str | None:
-        """Make the default account with money and a budget, and an operator's key, whose text is returned, once."""
+        """Make the default account with money and a budget, and an operator's key, whose text is returned, once.
+
+        A start that died between the two is finished by the next one.
+        """
         with self._transactions.begin() as work:
-            if work.accounts.lock(DEFAULT_ACCOUNT) is not None:
+            if work.accounts.lock(DEFAULT_ACCOUNT) is None:
+                account = Account(id=DEFAULT_ACCOUNT, name="Default", created_ms=work.now_ms())
+                _save(work, account, "account.opened", "first-start")
+                work.ledger.post(
+                    ledger.deposit(account.id, _FIRST_FUNDS, self._ids.new("pay"), work.now_ms(), _book(work).currency)
+                )
+                work.ledger.set_budget(Budget(f"account:{account.id}", "day", _FIRST_DAY_BUDGET))
+            if work.accounts.keys(DEFAULT_ACCOUNT):
                 return None
-            account = Account(id=DEFAULT_ACCOUNT, name="Default", created_ms=work.now_ms())
-            _save(work, account, "account.opened", "first-start")
-            currency = _book(work).currency
-            work.ledger.post(
-                ledger.deposit(account.id, _FIRST_FUNDS, self._ids.new("pay"), work.now_ms(), currency)
-            )  # fmt: skip
-            work.ledger.set_budget(Budget(f"account:{account.id}", "day", _FIRST_DAY_BUDGET))
         return self._keyring.issue(DEFAULT_ACCOUNT, "operator", name="first start")[1]
 
     def open(self, caller: Caller, name: str, plan: Plan, credit_micros: int = 0) -> Account:
@@ -132,8 +135,10 @@ class Accounts:
             return work.accounts.keys(_found(work, account_id).id)
 
     def revoke_key(self, caller: Caller, account_id: str, key_id: str) -> Key:
-        """Make a key useless. Raises AccessProblem where the account has no such key."""
+        """Make a key useless. Raises AccountMissing, or AccessProblem where the account has no such key."""
         caller.require("admin")
+        with self._transactions.view() as work:
+            _found(work, account_id)
         return self._keyring.revoke(account_id, key_id, actor=f"key:{caller.key_id}")
 
     def standing(self, caller: Caller, account_id: str | None = None) -> Standing:

@@ -60,6 +60,7 @@ def application(
         redirect_slashes=False, lifespan=_lifespan(service, sender, watch),
     )  # fmt: skip
     app.state.service, app.state.options, app.state.desk = service, options, desk
+    app.state.readiness = health.Readiness(service)
     app.state.registry, app.state.watch, app.state.sender = registry, watch, sender
     for module in (public, uploads, catalogue, webhooks, admin, health):
         app.include_router(module.router)
@@ -197,14 +198,16 @@ def _reference(app: FastAPI) -> dict[str, Any]:
         )
         made["components"]["schemas"] |= extra["$defs"]
         made["security"] = [{"HTTPBearer": []}]
-        for path in made["paths"].values():
-            for operation in path.values():
-                operation.get("responses", {}).pop("422", None) if _is_library_422(operation) else None
+        _drop_foreign_refusals(made)
         app.openapi_schema = made
     return app.openapi_schema
 
 
-def _is_library_422(operation: Mapping[str, Any]) -> bool:
-    """Whether an operation still documents the framework's own form of a refusal, which it never answers."""
-    content = operation.get("responses", {}).get("422", {}).get("content", {})
-    return "application/json" in content
+def _drop_foreign_refusals(document: dict[str, Any]) -> None:
+    """The framework documents a form of refusal of its own, which we never answer."""
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            if "application/json" in operation["responses"].get("422", {}).get("content", {}):
+                del operation["responses"]["422"]
+    for name in ("HTTPValidationError", "ValidationError"):
+        document["components"]["schemas"].pop(name, None)

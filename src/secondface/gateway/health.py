@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import cast
+import threading
+from collections.abc import Iterator
+from typing import Final, cast
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Request, Response
@@ -12,14 +14,15 @@ from prometheus_client import CollectorRegistry
 
 from secondface.errors import SecondfaceError
 from secondface.gateway import metrics
-from secondface.gateway.access import WithOptions, WithService, bearer, caller_of
+from secondface.gateway.access import WithOptions, bearer, caller_of
 from secondface.gateway.problems import responses
 from secondface.gateway.service import Service
 from secondface.spec.views import Health
 
 router = APIRouter(tags=["health"])
 
-_PROBE_KEY = "health/ready"
+_PROBE_KEY: Final = "health/ready"
+_LOOK_MS: Final = 1_000
 
 
 @router.get("/healthz", openapi_extra={"security": []})
@@ -31,28 +34,44 @@ async def alive() -> Health:
 @router.get(
     "/readyz", responses={503: {"model": Health, "description": "It cannot take jobs."}}, openapi_extra={"security": []}
 )
-async def ready(service: WithService) -> JSONResponse:
+async def ready(request: Request) -> JSONResponse:
     """The database answers, the store takes and gives files, and nothing keeps workers from working."""
-    problems = await to_thread.run_sync(lacks, service)
-    health = Health(status="not_ready" if problems else "ok", problems=tuple(problems))
+    problems = await to_thread.run_sync(cast("Readiness", request.app.state.readiness).lacks)
+    health = Health(status="not_ready" if problems else "ok", problems=problems)
     return JSONResponse(health.model_dump(), 503 if problems else 200)
 
 
-def lacks(service: Service) -> list[str]:
-    """What is not ready, in codes; empty when all is well."""
-    found: list[str] = []
-    try:
-        with service.transactions.view() as work:
-            work.accounts.get("")
-    except SecondfaceError as error:
-        found.append(f"database: {error.code}")
-    try:
-        said = str(service.clock.now_ms()).encode()
-        service.objects.put(_PROBE_KEY, [said], "text/plain")
-        b"".join(service.objects.read(_PROBE_KEY))
-    except SecondfaceError as error:
-        found.append(f"objects: {error.code}")
-    return [*found, *service.ready()]
+class Readiness:
+    """What is not ready, looked at once a second at most: anybody may ask, and a look writes to the store."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._lock = threading.Lock()
+        self._looked_ms: int | None = None
+        self._found: tuple[str, ...] = ()
+
+    def lacks(self) -> tuple[str, ...]:
+        """In codes; empty when all is well."""
+        with self._lock:
+            now_ms = self._service.clock.elapsed_ms()
+            if self._looked_ms is None or now_ms - self._looked_ms >= _LOOK_MS:
+                self._found, self._looked_ms = tuple(self._look()), now_ms
+            return self._found
+
+    def _look(self) -> Iterator[str]:
+        try:
+            with self._service.transactions.view() as work:
+                work.accounts.get("")
+        except SecondfaceError as error:
+            yield f"database: {error.code}"
+        try:
+            said = str(self._service.clock.now_ms()).encode()
+            self._service.objects.put(_PROBE_KEY, [said], "text/plain")
+            if b"".join(self._service.objects.read(_PROBE_KEY)) != said:
+                yield "objects: changed"
+        except SecondfaceError as error:
+            yield f"objects: {error.code}"
+        yield from self._service.ready()
 
 
 @router.get(

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from secondface import errors
-from secondface.control.auth import Caller
 from secondface.domain.jobs import Job
 from secondface.errors import InvalidOption, JobSettled
 from secondface.gateway import refusals
@@ -166,6 +165,7 @@ async def quote(request: Request, caller: WithCaller, desk: WithDesk) -> QuoteVi
 )  # fmt: skip
 async def swap(request: Request, caller: WithCaller, desk: WithDesk) -> Response:
     """Two pictures in, one out: waits for the result, and answers in the type that the request accepts."""
+    caller.require("jobs:read")  # before anything is stored: the answer is a result
     wanted, media_type = picture_asked(request.headers.get("accept", "*/*"))
     filled = await desk.read(request, caller)
     if filled.material.target.facts.kind != "still":
@@ -176,11 +176,10 @@ async def swap(request: Request, caller: WithCaller, desk: WithDesk) -> Response
     ended = await desk.wait(caller, accepted.job, wait_s)
     if not ended.ended:
         return await to_thread.run_sync(_accepted, desk.service, ended)
-    return await _picture(request, desk, caller, ended, media_type)
+    return await _picture(request, desk, ended, media_type)
 
 
-async def _picture(request: Request, desk: Desk, caller: Caller, job: Job, media_type: str) -> Response:
-    caller.require("jobs:read")
+async def _picture(request: Request, desk: Desk, job: Job, media_type: str) -> Response:
     if job.result is None:
         kind = BY_CODE.get(job.error or "", JobSettled)
         raise kind(f"Job {job.id} is {job.state}.", job=job.id)

@@ -39,7 +39,8 @@ def test_a_public_name_is_pinned_to_the_number_that_was_judged(url: str, numbers
         "127.0.0.1", "127.8.8.8", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0", "100.64.0.1",
         "192.0.2.1", "198.18.0.1", "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255", "::", "::1", "fe80::1",
         "fe80::1%eth0", "fc00::1", "fd12::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "2002:7f00:1::",
-        "2002:a9fe:a9fe::", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2001:db8::1", "2001:0:0:0:0:0:80ff:fffe", "nonsense", "",
+        "2002:a9fe:a9fe::", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2001:db8::1", "2001:0:0:0:0:0:80ff:fffe",
+        "nonsense", "",
     ],
 )  # fmt: skip
 def test_a_name_that_leads_inside_is_refused(number: str) -> None:
