@@ -24,6 +24,21 @@ def _serve(plant: Plant) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
+def test_a_worker_that_is_told_to_end_ends_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant = Plant(tmp_path, monkeypatch, starts=False, worker_jobs=1)
+    jobs = [plant.submit() for _ in range(2)]
+    command = [sys.executable, "-m", "secondface", "worker", "--name", "lone"]
+    with subprocess.Popen(command, env=worker_environment(plant.settings), stderr=subprocess.PIPE, text=True) as worker:
+        eventually(lambda: plant.job(jobs[0]).state == "running")
+        worker.terminate()
+        _, said = worker.communicate(timeout=60)
+    assert (worker.returncode, said) == (0, "")
+    assert [plant.job(job).state for job in jobs] == ["succeeded", "queued"]
+    assert plant.job(jobs[0]).attempts[0].worker == "lone"
+    assert not (tmp_path / "data" / "work" / "lone").exists()
+
+
+@pytest.mark.slow
 def test_a_killed_server_loses_no_job_and_leaves_no_worker_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

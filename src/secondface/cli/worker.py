@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from types import FrameType
 
 import click
@@ -31,8 +32,13 @@ def command() -> click.Command:
 
 
 def _work(context: click.Context, name: str | None, line: int | None) -> None:
+    from secondface import observe
     from secondface.compose.work import worker
 
+    if line is not None:
+        observe.configure(
+            sys.stderr, "warning"
+        )  # its fleet keeps what it writes, and shows the end of it after a crash
     process = worker(session(context).settings, name, line)
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:
