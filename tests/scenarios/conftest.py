@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -67,14 +68,55 @@ class World:
 @pytest.fixture
 def secondface(tmp_path: Path) -> World:
     """The command in an empty folder, in English, with none of this machine's settings."""
+    return World(tmp_path, plain_environment(tmp_path))
+
+
+def plain_environment(folder: Path) -> dict[str, str]:
+    """This process's environment without settings of ours."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SECONDFACE_")}
-    environment = kept | {
+    return kept | {
         "LANGUAGE": "en",
         "LC_ALL": "C.UTF-8",
-        "XDG_CONFIG_HOME": str(tmp_path / "none"),
-        "SECONDFACE_LOG_FILE": str(tmp_path / "log" / "log.txt"),
+        "XDG_CONFIG_HOME": str(folder / "none"),
+        "SECONDFACE_LOG_FILE": str(folder / "log" / "log.txt"),
     }
-    return World(tmp_path, environment)
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service in processes of its own, with one warm worker, on a free port of this machine."""
+
+    url: str
+    key: str
+    folder: Path
+    """Its data."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """How a command finds it."""
+        return {"SECONDFACE_SERVER": self.url, "SECONDFACE_API_KEY": self.key}
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """One for all scenarios of a session: they share its account."""
+    folder = tmp_path_factory.mktemp("service")
+    environment = plain_environment(folder) | {
+        "SECONDFACE_DATA_DIR": str(folder / "data"), "SECONDFACE_WORKERS_LEAST": "1", "SECONDFACE_WORKERS_MOST": "1",
+    }  # fmt: skip
+    with (folder / "stderr").open("w") as said:
+        running = subprocess.Popen(
+            World.command("serve", "--port", "0", "--json"), env=environment, stdout=subprocess.PIPE, stderr=said,
+            text=True,
+        )  # fmt: skip
+        try:
+            assert running.stdout is not None
+            told = json.loads(running.stdout.readline())
+            yield Service(told["url"], told["key"], folder / "data")
+            assert running.poll() is None, (folder / "stderr").read_text("utf-8")
+        finally:
+            running.send_signal(signal.SIGTERM)
+            running.communicate(timeout=60)
 
 
 @pytest.fixture
