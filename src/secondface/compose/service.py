@@ -31,6 +31,7 @@ from secondface.observe import Meter
 from secondface.settings import Settings
 from secondface.spec.views import MarksView, ModelView
 from secondface.spec.work import InputFacts
+from secondface.storage import migrations
 from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.machine import RandomIds
 
@@ -45,7 +46,8 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
 
     Raises StorageUnavailable, InvalidSetting.
     """
-    stores, ids = open_stores(settings, base_url, migrate=True), RandomIds()
+    stores, ids = open_stores(settings, base_url), RandomIds()
+    migrations.upgrade(stores.database)
     transactions, settlement = stores.transactions, Settlement(ids)
     inner = LocalDoorbell()
     fleet = local_fleet(settings, inner.ring)

@@ -10,7 +10,6 @@ from pathlib import Path
 from secondface.domain.ports import Clock, Transactions
 from secondface.errors import StorageUnavailable
 from secondface.settings import Settings
-from secondface.storage import migrations
 from secondface.storage.database import Database
 from secondface.storage.links import Links
 from secondface.storage.machine import MachineClock
@@ -35,14 +34,12 @@ class Stores:
         self.database.close()
 
 
-def open_stores(settings: Settings, base_url: str = "http://localhost", *, migrate: bool = False) -> Stores:
-    """The stores that the settings name; `migrate` brings the tables up to date. Raises StorageUnavailable."""
+def open_stores(settings: Settings, base_url: str = "http://localhost") -> Stores:
+    """The stores that the settings name; whoever serves brings the tables up to date. Raises StorageUnavailable."""
     folder = settings.data_dir.absolute()
     clock = MachineClock()
     links = Links(base_url, (_link_secret(folder),), clock)
     database = Database(settings.database or f"sqlite:///{folder / 'service.db'}")
-    if migrate:
-        migrations.upgrade(database)
     return Stores(database, SqlTransactions(database), FolderStore(folder / "objects", links), links, clock)
 
 

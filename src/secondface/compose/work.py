@@ -64,7 +64,7 @@ def worker(settings: Settings, name: str | None = None, line: int | None = None)
     start_inspection()  # it loads beside the models
     wire = WorkerLine(line, inner) if line is not None else None
     bell = RelayedBell(inner, wire.ring) if wire is not None else inner
-    stores = open_stores(settings, migrate=wire is None)
+    stores = open_stores(settings)
     own_name = name or RandomIds().new("worker")
     sessions = _warm_sessions(settings)
     made = Worker(

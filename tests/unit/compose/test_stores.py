@@ -10,11 +10,13 @@ import pytest
 from secondface.compose.stores import open_stores
 from secondface.errors import InvalidSetting, StorageUnavailable
 from secondface.settings import load_settings
+from secondface.storage import migrations
 
 
 def test_a_fresh_folder_becomes_a_service_that_can_be_opened_again(tmp_path: Path) -> None:
     settings = load_settings(data_dir=tmp_path / "new" / "data")
-    first = open_stores(settings, "http://here/files", migrate=True)
+    first = open_stores(settings, "http://here/files")
+    migrations.upgrade(first.database)
     first.objects.put("a/b.png", [b"bytes"], "image/png")
     link = first.objects.link("a/b.png", "GET", 60)
     first.close()
