@@ -14,6 +14,7 @@ from secondface.media.cage import can_cage
 from secondface.media.caged_task import INSPECTION, caged_task
 from secondface.media.limits import Limits
 from secondface.media.probe import PROBE_CAGE, answer_of, opened_alone, probe
+from secondface.media.read import VideoReader
 
 MEDIA = Path(__file__).parents[2] / ".." / "shared" / "media"
 pytestmark = pytest.mark.skipif(not MEDIA.is_dir(), reason="the shared media are not beside this checkout")
@@ -41,7 +42,7 @@ CODES = {
     "sample_entry_lies_32000x32000.mp4": "works",
     "svg_named.png": "media_unsupported",
     "text_named.jpg": "media_unsupported",
-    "truncated_faststart_half.mp4": "media_corrupt",
+    "truncated_faststart_half.mp4": "works",
     "truncated_half.jpg": "media_corrupt",
     "truncated_half.webm": "works",
     "truncated_header_only_200b.jpg": "media_corrupt",
@@ -85,7 +86,7 @@ def test_each_broken_file_has_its_code() -> None:
     assert max(grown_mb for _, _, _, grown_mb in rows) < 300
 
 
-LOOKS_WHOLE = {"corrupt_idat_bitflip.png", "truncated_half.jpg", "truncated_faststart_half.mp4"}
+LOOKS_WHOLE = {"corrupt_idat_bitflip.png", "truncated_half.jpg"}
 """Only decoding shows what these lack."""
 ENDS_EARLY = {"truncated_half.webm", "truncated_faststart_half.mp4"}
 
@@ -112,3 +113,10 @@ def test_a_file_that_ends_early_says_where() -> None:
     assert probe(MEDIA / "broken" / "truncated_half.webm").file_notes == (
         "the file ends early: 39661 of 79323 bytes are there, what came after them is lost",
     )
+
+
+def test_a_film_whose_end_is_missing_is_read_up_to_there() -> None:
+    with VideoReader(MEDIA / "broken" / "truncated_faststart_half.mp4") as reader:
+        count = sum(1 for _ in reader.frames())
+        assert 0 < count < 50
+        assert any("could not be decoded" in note and "at 0.400 s" in note for note in reader.late_notes())

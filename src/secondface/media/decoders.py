@@ -23,8 +23,16 @@ from av.stream import Disposition, Stream
 from av.video.codeccontext import VideoCodecContext
 from av.video.stream import VideoStream
 
-from secondface.errors import CodecUnavailable, InvalidOption, MediaEmpty, MediaUnsupported, SecondfaceError
+from secondface.errors import (
+    CodecUnavailable,
+    InvalidOption,
+    MediaCorrupt,
+    MediaEmpty,
+    MediaUnsupported,
+    SecondfaceError,
+)
 from secondface.media.containers import open_input, reading_failures
+from secondface.media.damage import Damage
 from secondface.media.limits import Limits
 from secondface.media.ratios import seconds
 from secondface.media.timeline import JUMPING, timed_packets
@@ -59,6 +67,7 @@ class PictureSource:
         self.container: InputContainer = self._opened(self._hardware)
         self.stream: VideoStream = video_stream(self.container, path)
         self._fresh = True
+        self._damage = Damage()
         try:
             if self._hardware is not None and not self.stream.codec_context.is_hwaccel:
                 self.notes.append(f"the GPU does not decode {codec_name(self.stream)}: the processor does")
@@ -97,6 +106,10 @@ class PictureSource:
             # not every container knows where its key frames are
             return self.pictures()
         return chain([first], pictures)
+
+    def late_notes(self) -> tuple[str, ...]:
+        """What was found to be damaged, as far as pictures have been read."""
+        return self._damage.notes()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -190,22 +203,33 @@ class PictureSource:
     def _decoded(self, skipped: int = 0) -> Iterator[av.VideoFrame]:
         """Every picture, but for those of the first `skipped` packets."""
         packets = islice(timed_packets(self.container, self._format_name, [self.stream]), skipped, None)
-        last: Fraction | None = None
-        while True:
-            where = f"at {float(last):.3f} s" if last is not None else "at its start"
-            with reading_failures(self.path, where):
-                packet = next(packets, None)
-                if packet is None:
-                    return
-                pictures = self._pictures_of(packet)
+        self._damage = damage = Damage()
+        while (packet := self._next_packet(packets, damage)) is not None:
+            try:
+                with reading_failures(self.path, damage.where):
+                    pictures = self._pictures_of(packet)
+            except MediaCorrupt as cause:
+                damage.skip(cause)
+                continue
             for picture in pictures:
-                last = seconds(picture.pts, picture.time_base) or last
+                damage.see(picture)
                 try:
                     self._limits.check_size(self.path.name, picture.width, picture.height, video=True)
                 except SecondfaceError:
                     self.close()
                     raise
                 yield picture
+
+    def _next_packet(self, packets: Iterator[Packet[Stream]], damage: Damage) -> Packet[Stream] | None:
+        try:
+            with reading_failures(self.path, damage.where):
+                packet = next(packets, None)
+        except MediaCorrupt as cause:
+            damage.stop(cause)
+            return None
+        if packet is None:
+            damage.end()
+        return packet
 
     def _pictures_of(self, packet: Packet[Stream]) -> list[av.VideoFrame]:
         if self._context is None:

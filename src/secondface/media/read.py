@@ -119,7 +119,7 @@ class VideoReader:
 
     def late_notes(self) -> tuple[str, ...]:
         """What only the frames that have been read so far could show."""
-        return tuple(self._late_notes)
+        return (*self._late_notes, *self._source.late_notes())
 
     def descriptions(self) -> tuple[dict[str, str], dict[str, str], list[Chapter]]:
         """Tags of the file, tags of the video stream, and chapters of the part, counted from its begin."""

@@ -15,10 +15,12 @@ from typing import Literal, TypeAlias
 
 from av.audio.stream import AudioStream
 from av.container import OutputContainer
+from av.error import InvalidDataError
 from av.packet import Packet
 from av.stream import AttachmentStream, Disposition, Stream
 from av.subtitles.stream import SubtitleStream
 
+from secondface.errors import MediaCorrupt
 from secondface.media.containers import legible, open_input, reading_failures, writing_failures
 from secondface.media.cover_art import CoverArt, cover_art
 from secondface.media.encoders import VideoOptions
@@ -45,6 +47,7 @@ _MOV_LANGUAGES = {
 """QuickTime has a list of its own, which FFmpeg knows by these names of the same languages."""
 _FONTS = ("font", "opentype", "truetype")
 """In the types of what subtitles are shown with."""
+_ENDS_EARLY = "the file is damaged: what comes after is lost"
 _DAMAGED = "{count} packets could not be decoded and are left out"
 
 
@@ -262,8 +265,16 @@ class SideStreams:
         packets = timed_packets(self._input, self._format_name, kept) if kept else iter(())
         open_ones = set(self._tracks)
         while open_ones:
-            with reading_failures(self._path, "sound and subtitles"):
-                packet = next(packets, None)
+            try:
+                with reading_failures(self._path, "sound and subtitles"):
+                    packet = next(packets, None)
+            except MediaCorrupt as cause:
+                if not isinstance(cause.__cause__, InvalidDataError):
+                    raise
+                # the picture says where
+                for index in open_ones:
+                    _add_note(self.reports[index], _ENDS_EARLY)
+                return
             if packet is None:
                 return
             if packet.size == 0 and packet.dts is None:

@@ -6,7 +6,7 @@ picture and sound, which are read apart, stay together. Must not know codecs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -74,11 +74,30 @@ def timed_packets(container: InputContainer, format_name: str, wanted: Iterable[
     """The packets of `wanted` on one clock; other streams are read along where their clock may jump."""
     indexes = {stream.index for stream in wanted}
     if format_name not in JUMPING:
-        yield from container.demux(*(stream for stream in container.streams if stream.index in indexes))
+        yield from _packets(container, [stream for stream in container.streams if stream.index in indexes])
         return
     heard = [stream for stream in container.streams if not stream.disposition & Disposition.attached_pic]
     timeline = Timeline()
-    for packet in container.demux(*(stream for stream in heard if stream.type in _STEADY or stream.index in indexes)):
+    for packet in _packets(
+        container, [stream for stream in heard if stream.type in _STEADY or stream.index in indexes]
+    ):
         timeline.put(packet)
         if packet.stream.index in indexes:
             yield packet
+
+
+def _packets(container: InputContainer, streams: Sequence[Stream]) -> Iterator[Packet[Stream]]:
+    """All packets of `streams`, and then one without content for each."""
+    ended: set[int] = set()
+    while True:
+        try:
+            for packet in container.demux(*streams):
+                is_end = packet.size == 0 and packet.dts is None
+                if not is_end or packet.stream.index not in ended:
+                    yield packet
+                if is_end:
+                    ended.add(packet.stream.index)
+        except IndexError:
+            # damaged files seem to have more streams on the way, over which PyAV stumbles at the end
+            continue
+        return
