@@ -27,7 +27,7 @@ from secondface.spec import views
 from tests.surface.live import Live, error_pages, live
 from tools.write_error_docs import error_classes
 
-EXAMPLES = 15
+EXAMPLES = 8
 """For each operation, of requests that fit and of those that do not."""
 
 OURS = [error for error in error_classes() if not error.__module__.startswith("secondface.sdk")]
