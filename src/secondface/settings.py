@@ -135,6 +135,9 @@ class Settings(BaseSettings):
         "10.1.0.0/16.",
     )
     upload_most_mb: int = Field(default=2048, ge=1, description="Largest file that can be sent to the service, in MiB.")
+    upload_keep_h: int = Field(
+        default=72, ge=24, le=10_000, description="Hours for which uploaded files are kept when no job needs them."
+    )
     workers_least: int = Field(
         default=0, ge=0, le=1024, description="Worker processes that are always there; 0 lets the last one go."
     )

@@ -20,6 +20,7 @@ from secondface.control.leftovers import Leftovers
 from secondface.control.settlement import Settlement
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
+from secondface.control.uploads import Uploads
 from secondface.domain.scaling import Floor, Policy
 from secondface.fleet.line import RelayedBell
 from secondface.fleet.workroom import tidy
@@ -53,10 +54,12 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
     fleet = local_fleet(settings, inner.ring)
     bell = RelayedBell(inner, fleet.announce)
     autoscaler = Autoscaler(transactions, fleet, (scaling_policy(settings),))
+    uploads = Uploads(transactions, stores.objects, stores.clock, ids, settings.upload_keep_h * 3_600)
     rounds = Rounds(
         tier=settings.tier, fleet=fleet, desk=lease_desk(settings, stores, bell), autoscaler=autoscaler,
         housekeeping=Housekeeping(transactions), leftovers=Leftovers(transactions, stores.objects),
-        tidy_parts=stores.objects.tidy, tidy_workrooms=lambda: tidy(workrooms(settings)), clock=stores.clock,
+        tidy_parts=lambda: stores.objects.tidy() + uploads.step(),
+        tidy_workrooms=lambda: tidy(workrooms(settings)), clock=stores.clock,
     )  # fmt: skip
     threads = RoundThreads(rounds, inner)
     keyring = Keyring(transactions, ids)
@@ -70,7 +73,8 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
         transactions=transactions, objects=stores.objects, clock=stores.clock, ids=ids, keyring=keyring,
         admission=Admission(transactions, settlement, bell, ids),
         requests=JobRequests(transactions, settlement, bell), rates=Rates(stores.clock),
-        accounts=Accounts(transactions, keyring, ids), subscriptions=Subscriptions(transactions, ids),
+        accounts=Accounts(transactions, keyring, ids),
+        subscriptions=Subscriptions(transactions, ids, plain_http=bool(settings.private_networks)),
         speeds=Speeds(), tiers=(settings.tier,), check_link=stores.links.check, inspect=_inspector(settings, stores),
         read_marks=_marks_reader(settings, stores), models=_models, fleet=fleet,
         decisions=lambda: autoscaler.decisions, meter=Meter(), start=threads.start, stop=stop,

@@ -44,6 +44,10 @@ class Ids(Protocol):
         """A name that nobody has yet, later ones sorting after earlier ones: `job_01J…`."""
         ...
 
+    def made_ms(self, name: str) -> int | None:
+        """When `new` made a name; None where it was made elsewhere."""
+        ...
+
     def secret(self) -> str:
         """A text that nobody can guess, for keys and signatures."""
         ...

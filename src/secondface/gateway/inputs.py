@@ -39,6 +39,8 @@ _ENDINGS = {
     "jpeg": "jpg", "png": "png", "webp": "webp", "avif": "avif", "heif": "heic", "tiff": "tiff", "gif": "gif",
     "bmp": "bmp", "mov": "mp4", "matroska": "mkv", "avi": "avi", "mpegts": "ts",
 }  # fmt: skip
+_MOST_SEEN = 10_000
+"""Contents whose facts are kept; the oldest are forgotten first."""
 
 
 class Inputs:
@@ -47,6 +49,7 @@ class Inputs:
     def __init__(self, service: Service, options: GatewayOptions, intake: Intake, outgoing: Outgoing) -> None:
         self._service, self._options = service, options
         self._intake, self._outgoing = intake, outgoing
+        self._seen: dict[str, InputFacts] = {}
 
     async def part(self, caller: Caller, chunks: AsyncIterator[bytes], content_type: str) -> Stored:
         """Store a part of a form as an upload of the caller."""
@@ -66,9 +69,14 @@ class Inputs:
             return await self.part(caller, chunks, "application/octet-stream")
 
     async def known(self, stored: Sequence[Stored]) -> list[KnownInput]:
-        """What each stored file is; a file that is named twice is looked at once. Raises BadMedia errors."""
-        facts: dict[str, InputFacts] = {}
-        for each in stored:
-            if each.key not in facts:
-                facts[each.key] = await to_thread.run_sync(self._service.inspect, each.key)
-        return [KnownInput(each, facts[each.key]) for each in stored]
+        """What each stored file is; the same bytes are looked at once. Raises BadMedia errors."""
+        return [KnownInput(each, await self._facts(each)) for each in stored]
+
+    async def _facts(self, stored: Stored) -> InputFacts:
+        facts = self._seen.get(stored.sha256)
+        if facts is None:
+            facts = await to_thread.run_sync(self._service.inspect, stored.key)
+            if len(self._seen) >= _MOST_SEEN:
+                del self._seen[next(iter(self._seen))]
+            self._seen[stored.sha256] = facts
+        return facts

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 import anyio
 from anyio import CapacityLimiter, from_thread, to_thread
 
+from secondface.control.uploads import PLACE
 from secondface.domain.ports import ObjectStore, Stored
 from secondface.errors import ObjectMissing, RateLimited
 
@@ -18,7 +19,7 @@ _BLOCK_BYTES = 1 << 20
 
 def upload_key(account: str, upload_id: str) -> str:
     """Where an account's upload lies."""
-    return f"uploads/{account}/{upload_id}"
+    return f"{PLACE}{account}/{upload_id}"
 
 
 class Intake:

@@ -8,6 +8,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from secondface import errors
+from secondface.control.uploads import PLACE
 from secondface.errors import LinkInvalid
 from secondface.gateway import refusals
 from secondface.gateway.access import WithCaller, WithService
@@ -74,7 +75,7 @@ async def receive(
 ) -> StoredView:
     """Send the bytes of an upload to its signed link; no key is needed."""
     await to_thread.run_sync(desk.service.check_link, key, "PUT", expires, signature)
-    if not key.startswith("uploads/"):
+    if not key.startswith(PLACE):
         raise LinkInvalid("Only uploads are sent by callers.")
     kind = media_type(request) or "application/octet-stream"
     stored = await desk.intake.store(key, request.stream(), kind[:100], desk.options.bodies.file_bytes)

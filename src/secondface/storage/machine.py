@@ -9,6 +9,7 @@ import time
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 """32 signs without i, l, o and u, in the order in which texts sort."""
 _RANDOM_BITS = 80
+_SIGNS = 26
 
 
 class MachineClock:
@@ -35,6 +36,15 @@ class RandomIds:
             number = self._last
         signs = (_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
         return f"{prefix}_{''.join(signs)}"
+
+    def made_ms(self, name: str) -> int | None:
+        signs = name.rpartition("_")[2]
+        if len(signs) != _SIGNS or not set(signs) <= set(_ALPHABET):
+            return None
+        number = 0
+        for sign in signs:
+            number = number << 5 | _ALPHABET.index(sign)
+        return number >> _RANDOM_BITS
 
     def secret(self) -> str:
         return secrets.token_urlsafe(32)
