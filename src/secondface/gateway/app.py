@@ -7,6 +7,7 @@ import re
 import traceback
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
+from importlib.metadata import version
 from typing import Any, Final
 
 from anyio import to_thread
@@ -21,7 +22,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from secondface import __version__, observe
+from secondface import observe
 from secondface.errors import InternalFault, SecondfaceError
 from secondface.gateway import admin, catalogue, health, public, refusals, uploads, webhooks
 from secondface.gateway.addresses import Resolve
@@ -56,7 +57,7 @@ def application(
     desk = Desk.over(service, options, resolve)
     sender = Sender(service, desk.outgoing, lambda outcome: figures.deliveries.labels(outcome).inc())
     app = FastAPI(
-        title="secondface", version=__version__, description=_DESCRIPTION, redoc_url=None, docs_url=None,
+        title="secondface", version=version("secondface"), description=_DESCRIPTION, redoc_url=None, docs_url=None,
         redirect_slashes=False, lifespan=_lifespan(service, sender, watch),
     )  # fmt: skip
     app.state.service, app.state.options, app.state.desk = service, options, desk

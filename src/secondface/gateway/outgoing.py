@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from urllib.parse import urljoin
 
 import httpx
 
-from secondface import __version__
 from secondface.gateway.addresses import AddressGuard, Pinned
 from secondface.gateway.refusals import FetchFailed
 
-AGENT = f"secondface/{__version__}"
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 3
 _CONNECT_S = 10.0
@@ -24,6 +23,7 @@ class Outgoing:
 
     def __init__(self, guard: AddressGuard) -> None:
         self._guard = guard
+        self._agent = f"secondface/{version('secondface')}"
         self._tls = httpx.create_ssl_context(trust_env=False)  # reading all authorities takes longer than a request
 
     @asynccontextmanager
@@ -35,7 +35,10 @@ class Outgoing:
                 for _ in range(_MOST_REDIRECTS + 1):
                     pinned = await self._guard.pin(url)
                     async with client.stream(
-                        "GET", pinned.url, headers=_headers(pinned, {}), extensions={"sni_hostname": pinned.name}
+                        "GET",
+                        pinned.url,
+                        headers=_headers(pinned, self._agent, {}),
+                        extensions={"sni_hostname": pinned.name},
                     ) as reply:
                         if reply.status_code in _REDIRECTS and "location" in reply.headers:
                             url = urljoin(url, reply.headers["location"])
@@ -51,7 +54,7 @@ class Outgoing:
     async def post(self, url: str, body: bytes, headers: dict[str, str], seconds: float) -> int:
         """Send a body, follow nothing, and read no answer but its status. Raises AddressForbidden, FetchFailed."""
         pinned = await self._guard.pin(url)
-        sent = _headers(pinned, {**headers, "content-type": "application/json"})
+        sent = _headers(pinned, self._agent, {**headers, "content-type": "application/json"})
         try:
             async with (
                 asyncio.timeout(seconds),
@@ -74,8 +77,8 @@ class Outgoing:
         )
 
 
-def _headers(pinned: Pinned, more: dict[str, str]) -> dict[str, str]:
-    return {"user-agent": AGENT, "accept-encoding": "identity", **more, "host": pinned.host}
+def _headers(pinned: Pinned, agent: str, more: dict[str, str]) -> dict[str, str]:
+    return {"user-agent": agent, "accept-encoding": "identity", **more, "host": pinned.host}
 
 
 async def _until(chunks: AsyncIterator[bytes], until: float) -> AsyncIterator[bytes]:
