@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from secondface.compose import work
+from secondface.fleet.attempt import Workplace
 from secondface.settings import load_settings
 
 _DOOM = Path(os.environ["DOOM"])
@@ -96,8 +97,11 @@ class DoomedSession(Around):
 def main(name: str, line: int) -> None:
     process = work.worker(load_settings(), name, line)
     worker: Any = process.worker
-    worker._leases = DoomedLeases(worker._leases)
-    worker._objects = DoomedObjects(worker._objects)
+    leases: Any = DoomedLeases(worker._leases)
+    worker._leases = leases
+    place = worker._place
+    objects: Any = DoomedObjects(place.objects)
+    worker._place = Workplace(leases, objects, place.room, place.terms)
     worker._sessions._sessions = DoomedSessions(worker._sessions._sessions)
     process.run()
 

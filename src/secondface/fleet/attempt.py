@@ -32,6 +32,7 @@ from secondface.pipeline.batching import Seat
 from secondface.pipeline.engine import Progress
 from secondface.pipeline.meter import PhaseClock
 from secondface.pipeline.passage import Conduct
+from secondface.pipeline.people import PeopleMemory
 from secondface.pipeline.report import RunReport
 from secondface.pipeline.run import conduct_file
 from secondface.spec.work import StoredInput, WorkOrder
@@ -48,23 +49,33 @@ class Terms:
     content_producer: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """What all attempts of a worker use."""
+
+    leases: Leases
+    objects: ObjectStore
+    room: PixelRoom
+    terms: Terms
+
+
 class Attempt:
     """A job in the hands of this worker. `run` is called once; the rest may be called from any thread meanwhile."""
 
-    def __init__(
-        self, grant: Grant, leases: Leases, objects: ObjectStore, seat: Seat, terms: Terms, room: PixelRoom
-    ) -> None:
+    def __init__(self, grant: Grant, place: Workplace, seat: Seat, people: PeopleMemory | None = None) -> None:
+        """`seat` is its share of the device; `people` are source people that other jobs may have prepared."""
         self.grant = grant
-        self._room = room
-        self._leases, self._objects, self._terms = leases, objects, terms
+        self._leases, self._objects, self._room, self._terms = place.leases, place.objects, place.room, place.terms
         self._phases = PhaseClock(first="boot")
         self._stopping = threading.Event()
-        self._conduct = Conduct(seat, self._stopping, self._on_progress, active=seat.active)
+        self._conduct = Conduct(
+            seat, self._stopping, self._on_progress, active=seat.active, people=people or PeopleMemory()
+        )
         self._progress = (0, 0)
         self._faces = 0
         self._lost = False
         self._ordered: StopReason | None = None
-        self._held_until_s = time.monotonic() + terms.lease_ms / 1000
+        self._held_until_s = time.monotonic() + place.terms.lease_ms / 1000
         self._stored: list[str] = []
 
     @property

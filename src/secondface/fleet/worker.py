@@ -14,13 +14,15 @@ from typing import Literal, TypeAlias
 
 from secondface.domain.ports import Doorbell, Grant, Leases, ObjectStore, Offer, worker_bell
 from secondface.errors import SecondfaceError
-from secondface.fleet.attempt import Attempt, Terms
+from secondface.fleet.attempt import Attempt, Terms, Workplace
 from secondface.fleet.pixel_room import PixelRoom
 from secondface.fleet.workroom import Workroom
 from secondface.observe import log
 from secondface.pipeline.batching import SharedSessions
+from secondface.pipeline.people import PeopleMemory
 
 Condition: TypeAlias = Literal["idle", "busy", "draining"]
+_REMEMBERED_ACCOUNTS = 8
 _LAST_WORDS_S = 5.0
 """How long a drained worker waits for attempts to tell that they stopped."""
 
@@ -54,9 +56,10 @@ class Worker:
         self, duties: Duties, leases: Leases, objects: ObjectStore, sessions: SharedSessions, bell: Doorbell,
         *, workroom: Workroom, tell: Callable[[Condition, int], None] = _nobody,
     ) -> None:  # fmt: skip
-        self._duties, self._leases, self._objects, self._sessions = duties, leases, objects, sessions
+        self._duties, self._leases, self._sessions = duties, leases, sessions
+        self._place = Workplace(leases, objects, PixelRoom(duties.most_pixels), duties.terms)
+        self._people: dict[str, PeopleMemory] = {}
         self._bell, self._workroom, self._tell = bell, workroom, tell
-        self._room = PixelRoom(duties.most_pixels)
         self._draining = threading.Event()
         self._over = threading.Event()
         self._guard = threading.Lock()
@@ -107,17 +110,23 @@ class Worker:
             return None
 
     def _begin(self, grant: Grant) -> None:
-        seat = self._sessions.seat()
-        attempt = Attempt(grant, self._leases, self._objects, seat, self._duties.terms, self._room)
+        attempt = Attempt(grant, self._place, self._sessions.seat(), self._people_of(grant.account))
         thread = threading.Thread(target=self._run_one, args=(attempt,), name=attempt.name, daemon=True)
         with self._guard:
             self._attempts[attempt] = thread
         self._tell("busy", self._served)
         thread.start()
+        self._bell.ring(worker_bell(self._duties.name))  # the first beat, beside the work and not before it
+
+    def _people_of(self, account: str) -> PeopleMemory:
+        """Source people of an account's latest jobs. No account meets those of another, not even by their speed."""
+        people = self._people[account] = self._people.pop(account, None) or PeopleMemory()
+        while len(self._people) > _REMEMBERED_ACCOUNTS:
+            del self._people[next(iter(self._people))]
+        return people
 
     def _run_one(self, attempt: Attempt) -> None:
         try:
-            attempt.beat()
             attempt.run(self._workroom.attempt(attempt.name))
         finally:
             with self._guard:

@@ -17,7 +17,7 @@ from secondface.domain.jobs import Lease
 from secondface.domain.ports import Stored
 from secondface.domain.pricing import Usage
 from secondface.errors import DiskFull, SecondfaceError, StorageUnavailable
-from secondface.fleet.attempt import Attempt, Terms
+from secondface.fleet.attempt import Attempt, Terms, Workplace
 from secondface.fleet.pixel_room import PixelRoom
 from secondface.fleet.workroom import Workroom
 from secondface.frames import Session
@@ -49,7 +49,8 @@ class Bench:
     def attempt(self, **terms: object) -> Attempt:
         grant = self.shop.claim()
         sessions = SharedSessions(_GatedSessions(self), lanes=2)
-        return Attempt(grant, self.shop.desk, self, sessions.seat(), Terms(**terms), PixelRoom(10**9))  # type: ignore[arg-type]
+        place = Workplace(self.shop.desk, self, PixelRoom(10**9), Terms(**terms))  # type: ignore[arg-type]
+        return Attempt(grant, place, sessions.seat())
 
     def run(self, attempt: Attempt) -> None:
         with self.workroom:
@@ -323,7 +324,8 @@ def test_a_database_that_fails_at_the_end_loses_and_doubles_nothing(
     job = bench.shop.accept()
     desk = _Deaf(bench.shop, hears=hears, fails=2)
     seat = SharedSessions(models()).seat()
-    attempt = Attempt(bench.shop.claim(), desk, bench, seat, Terms(), PixelRoom(10**9))  # type: ignore[arg-type]
+    place = Workplace(desk, bench, PixelRoom(10**9), Terms())  # type: ignore[arg-type]
+    attempt = Attempt(bench.shop.claim(), place, seat)
     bench.run(attempt)
     ended = bench.shop.job(job.id)
     assert (ended.state, len(ended.attempts)) == ("succeeded", 1)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from secondface.domain.ports import Grant, Offer, worker_bell
 from secondface.errors import StorageUnavailable
 from secondface.fleet.worker import Duties, Worker
 from secondface.fleet.workroom import Workroom
-from tests.unit.fleet.workshop import Workshop, check_usage
+from secondface.frames import Session
+from secondface.pipeline.batching import SharedSessions
+from tests.unit.fleet.workshop import Workshop, check_usage, models
 
 
 def eventually(holds: Callable[[], object], seconds: float = 30.0) -> None:
@@ -159,6 +163,43 @@ def test_a_drain_ends_or_gives_back_what_there_is_and_takes_nothing_more(
     assert shop.job(first.id).state == state
     assert len(shop.job(first.id).attempts) == 1
     assert shop.job(second.id).state == "queued"
+
+
+class _Counting:
+    """Real models that count their calls."""
+
+    device = "cpu"
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def get(self, name: str) -> Session:
+        session, counting = models().get(name), self
+
+        class Counted:
+            @property
+            def name(self) -> str:
+                return name
+
+            def run(self, inputs: Mapping[str, npt.NDArray[np.generic]]) -> dict[str, npt.NDArray[np.float32]]:
+                counting.calls += 1
+                return session.run(inputs)
+
+        return Counted()
+
+
+def test_a_source_is_prepared_once_for_an_account_and_again_for_another(tmp_path: Path) -> None:
+    shop, counting = Workshop(), _Counting()
+    shop.sessions = SharedSessions(counting)
+    calls: list[int] = []
+    with working(shop, tmp_path, room=1):
+        for caller in (shop.owner, shop.owner, shop.caller("b", "owner")):
+            before, job = counting.calls, shop.accept(caller=caller)
+            eventually(lambda job=job: shop.job(job.id).ended)
+            calls.append(counting.calls - before)
+    first, again, other = calls
+    assert 0 < again < first
+    assert other == first
 
 
 def test_hearts_beat_while_a_job_runs(tmp_path: Path) -> None:
