@@ -178,7 +178,8 @@ class OutputOccupied(BadRequest):
 class OutputFormatUnsupported(BadRequest):
     """The output format cannot hold this result.
 
-    For pictures use .png, .jpg, .webp, .avif or .tiff; for video .mp4, .mov, .mkv or .webm.
+    For pictures use .png, .jpg, .webp, .avif, .tiff or .gif; for animations .gif, .webp or .apng; for video .mp4,
+    .mov, .mkv or .webm.
     """
 
     code = "output_format_unsupported"

@@ -23,6 +23,7 @@ from secondface.errors import (
     EncodeFailed,
     FileUnreadable,
     MediaCorrupt,
+    MediaEmpty,
     MediaUnsupported,
     OutputNotWritable,
     SecondfaceError,
@@ -59,7 +60,10 @@ def open_input(path: Path, format_name: str, hardware: HWAccel | None = None) ->
         if hasattr(InputContainer, "metadata_errors"):
             lenient["metadata_errors"] = "surrogateescape"
         url = local_url(path) if descriptor is None else "fd:"
-        return av.open(url, "r", format=demuxer, options=options, hwaccel=hardware, **lenient)
+        try:
+            return av.open(url, "r", format=demuxer, options=options, hwaccel=hardware, **lenient)
+        except av.error.EOFError as cause:
+            raise MediaEmpty(f"{path.name}: it ends before its first frame") from cause
 
 
 def open_output(path: Path, format_name: str, options: Mapping[str, str]) -> OutputContainer:

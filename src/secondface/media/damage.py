@@ -64,14 +64,14 @@ class Damage:
 
     def notes(self) -> tuple[str, ...]:
         """For the user."""
-        found: list[str] = []
+        notes: list[str] = []
         if self._skipped:
-            found.append(
+            notes.append(
                 f"the file is damaged: {self._skipped} packets of the picture could not be decoded and are left out, "
                 f"the first {self._skipped_at}"
             )
         if self._corrupt:
-            found.append(f"the file is damaged: {self._corrupt} pictures are not whole, the first {self._corrupt_at}")
+            notes.append(f"the file is damaged: {self._corrupt} pictures are not whole, the first {self._corrupt_at}")
         if self._stopped_at:
-            found.append(f"the file is damaged {self._stopped_at}: what comes after is lost")
-        return tuple(found)
+            notes.append(f"the file is damaged {self._stopped_at}: what comes after is lost")
+        return tuple(notes)

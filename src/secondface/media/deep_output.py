@@ -50,8 +50,10 @@ def avif_deep(
     words: Words, alpha: npt.NDArray[np.uint16] | None, about: Descriptions, depth: int, quality: int
 ) -> bytes:
     """An AVIF of 10 or 12 bits from words [h,w,3]."""
+    # to the nearest: a code that was spread over 16 bits must come back as itself
+    top = np.uint32((1 << depth) - 1)
     codes = [
-        np.minimum((layer.astype(np.uint32) + (1 << (15 - depth))) >> (16 - depth), (1 << depth) - 1).astype(np.uint16)
+        ((layer * top + np.uint32(32_767)) // np.uint32(65_535)).astype(np.uint16)
         for layer in (words, *(() if alpha is None else (alpha,)))
     ]
     settings = [cv2.IMWRITE_AVIF_DEPTH, depth, cv2.IMWRITE_AVIF_QUALITY, quality, cv2.IMWRITE_AVIF_SPEED, 7]

@@ -77,8 +77,6 @@ class VideoOptions:
     """HDR becomes what an ordinary display shows of it."""
     keep_metadata: bool = False
     """Also tags that name places, devices and people, and comments."""
-    threads: int | None = None
-    """Encoder threads; None for one per core, up to 8."""
 
     def __post_init__(self) -> None:
         if self.codec is not None and self.codec not in CPU_ENCODERS:
@@ -109,6 +107,7 @@ class EncoderChoice:
     """FFmpeg's pixel format of `layout` for this encoder."""
     options: dict[str, str]
     threads: int
+    """One for each core, up to 8."""
     tag: str | None = None
     notes: tuple[str, ...] = ()
 
@@ -177,7 +176,7 @@ def choose_encoder(
     told = {"libx265": light.x265, "libsvtav1": light.svt_av1}.get(encoder, "") if light is not None else ""
     if light is not None and not told:
         notes.append(f"what the film says of its mastering display is left out: {encoder} is not told")
-    threads = options.threads or min(8, os.cpu_count() or 1)
+    threads = min(8, os.cpu_count() or 1)
     settings = ffmpeg_options(encoder, options.quality, preset, threads, told)
     if target.alpha:
         settings |= {"auto-alt-ref": "0"}

@@ -47,8 +47,7 @@ _MOV_LANGUAGES = {
 """QuickTime has a list of its own, which FFmpeg knows by these names of the same languages."""
 _FONTS = ("font", "opentype", "truetype")
 """In the types of what subtitles are shown with."""
-_ENDS_EARLY = "the file is damaged: what comes after is lost"
-_DAMAGED = "{count} packets could not be decoded and are left out"
+_NOTE_OF_DAMAGE = "the file is damaged: what comes after is lost"
 
 
 @dataclass(slots=True)
@@ -143,7 +142,8 @@ class SideStreams:
                 if isinstance(track, PlainSound) and track.filled:
                     _add_note(self.reports[index], f"{float(track.filled):.2f} s without sound are filled with silence")
                 if track.damaged:
-                    _add_note(self.reports[index], _DAMAGED.format(count=track.damaged))
+                    note = f"{track.damaged} packets could not be decoded and are left out"
+                    _add_note(self.reports[index], note)
 
     def cover_lost(self, reason: str) -> None:
         """The covers could not be put into the finished file after all."""
@@ -273,7 +273,7 @@ class SideStreams:
                     raise
                 # the picture says where
                 for index in open_ones:
-                    _add_note(self.reports[index], _ENDS_EARLY)
+                    _add_note(self.reports[index], _NOTE_OF_DAMAGE)
                 return
             if packet is None:
                 return

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,6 +25,7 @@ from secondface.media.layouts import PlaneLayout
 from secondface.media.orientation import UPRIGHT, Orientation, of_exif
 from secondface.media.pictures import layout_for, plane_views
 from secondface.media.planes import PlanarFrame
+from secondface.media.png_chunks import chunks
 from secondface.media.tone import Words
 from secondface.media.video_facts import space_of
 from secondface.media.ycbcr import RGB_MATRIX, ColourSpace
@@ -33,6 +34,7 @@ _TIFF_ORIENTATION, _TIFF_BITS, _TIFF_PHOTOMETRIC, _TIFF_SAMPLES = 274, 258, 262,
 _TIFF_EXTRA, _TIFF_SAMPLE_FORMAT, _TIFF_PROFILE, _TIFF_PAGES = 338, 339, 34675, 256
 _UNSIGNED, _SIGNED, _FLOATING = 1, 2, 3
 _ASSOCIATED = 1
+_PNG_GRAY = 0
 _WHITE_IS_ZERO, _BLACK_IS_ZERO, _RGB = 0, 1, 2
 _AVIF_HEADER_BYTES = 1 << 16
 _DEEP_RGB = PlaneLayout("gbrp16le", "rgb", 16, implies_full_range=True)
@@ -107,7 +109,25 @@ def deep_png(path: Path, orientation: Orientation) -> DeepSamples | None:
     """The samples of a PNG of 16 bits, which Pillow has found whole; None for any other."""
     with open_bytes(path) as file:
         header = file.read(26)
-    return _samples(path, 16, orientation) if len(header) == 26 and header[24] == 16 else None
+        if len(header) < 26 or header[24] != 16:
+            return None
+        hidden = _png_hidden_gray(file) if header[25] == _PNG_GRAY else None
+    samples = _samples(path, 16, orientation)
+    if hidden is None or samples.alpha is not None:
+        return samples
+    # OpenCV looks at the tone that stands for nothing only in colour
+    shows = samples.words[:, :, 0] != hidden
+    return replace(samples, alpha=np.where(shows, np.uint16(65535), np.uint16(0)))
+
+
+def _png_hidden_gray(file: BinaryIO) -> int | None:
+    """The tone of a gray PNG that means transparent."""
+    for found in chunks(file):
+        if found.kind == b"tRNS" and len(found.body) == 2:
+            return int.from_bytes(found.body, "big")
+        if found.kind == b"IDAT":
+            break
+    return None
 
 
 def deep_tiff(path: Path, facts: TiffFacts) -> DeepSamples:

@@ -6,6 +6,7 @@ Decides which library opens what; must not decode.
 from __future__ import annotations
 
 import struct
+import warnings
 import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -110,6 +111,8 @@ def _find_exif(picture: Image.Image, file: BinaryIO) -> None:
 @contextmanager
 def decoding_failures(path: Path) -> Generator[None, None, None]:
     """Turn what Pillow and libheif raise into our errors."""
+    # what Pillow remarks on damaged EXIF is no error, and the terminal is no place for it
+    warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
     try:
         yield
     except SecondfaceError:

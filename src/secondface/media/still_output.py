@@ -40,6 +40,8 @@ FORMATS = {
 _LOSSLESS = frozenset({"PNG", "TIFF", "WEBP"})
 _ALPHA = frozenset({"PNG", "WEBP", "AVIF", "TIFF", "GIF"})
 _QUALITY = {"JPEG": 95, "WEBP": 92, "AVIF": 85}
+_WHOLE_COLOUR = 100
+"""OpenCV writes a deep AVIF 4:4:4 only without loss."""
 _LEAST_JPEG, _MOST_JPEG = 90, 97
 
 
@@ -85,7 +87,10 @@ def write_still(
     try:
         with writing_failures(path), part.path.open("wb") as file:
             if isinstance(frame, DeepFrame) and _stays_deep(name, coding):
-                content = deep_bytes(name, frame, coding, about, _quality(name, options, coding) or 90)
+                quality = _quality(name, options, coding) or 90
+                content = deep_bytes(name, frame, coding, about, quality)
+                if name == "AVIF" and quality < _WHOLE_COLOUR:
+                    notes += ("AVIF of more than 8 bits keeps colour at half the size (4:2:0) below quality 100",)
             else:
                 plain, more = _plain(name, frame, coding)
                 notes += more

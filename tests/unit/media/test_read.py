@@ -8,9 +8,10 @@ import av
 import numpy as np
 import pytest
 
-from secondface.errors import MediaTooLarge, MediaUnsupported
+from secondface.errors import MediaEmpty, MediaTooLarge, MediaUnsupported
 from secondface.frames import Box
 from secondface.media.limits import Limits
+from secondface.media.probe import probe
 from secondface.media.read import VideoReader
 from tests.unit.media.conftest import MakeClip, moving_picture
 
@@ -111,3 +112,13 @@ def test_a_read_region_equals_swscale_on_flat_colour(make_clip: MakeClip) -> Non
     with VideoReader(path) as reader:
         ours = next(iter(reader.frames())).read()
     assert np.abs(ours.astype(int) - theirs).max() <= 2
+
+
+def test_a_film_without_frames_is_empty(make_clip: MakeClip, tmp_path: Path) -> None:
+    whole = make_clip("clip.mkv").read_bytes()
+    path = tmp_path / "empty.mkv"
+    path.write_bytes(whole[: whole.index(b"\x1f\x43\xb6\x75")])  # up to the first cluster
+    with pytest.raises(MediaEmpty, match=r"before its first frame|no frame"):
+        VideoReader(path)
+    with pytest.raises(MediaEmpty):
+        probe(path)

@@ -154,6 +154,28 @@ def test_only_what_is_written_of_a_deep_picture_changes(tmp_path: Path) -> None:
     assert np.abs(seen - (90, 150, 120)).max() <= 1
 
 
+def test_a_tone_of_16_bits_that_means_transparent(tmp_path: Path) -> None:
+    tones = deep_picture()[:, :, 0]
+    png = with_chunks(png16(tones, None, Descriptions()), chunk(b"tRNS", struct.pack(">H", tones[0, 5])))
+    (tmp_path / "in.png").write_bytes(png)
+    still = read_still(tmp_path / "in.png")
+    np.testing.assert_array_equal(still.alpha == 0, tones == tones[0, 5])
+    assert (still.coding.depth, still.coding.is_gray) == (16, True)
+    write_still(tmp_path / "out.png", still.frame, still)
+    written = read_still(tmp_path / "out.png")
+    np.testing.assert_array_equal(written.alpha, still.alpha)
+    np.testing.assert_array_equal(codes(written), codes(still))
+
+
+def test_a_deep_avif_says_what_becomes_of_its_colour(tmp_path: Path) -> None:
+    (tmp_path / "in.avif").write_bytes(avif_deep(deep_picture(), None, Descriptions(), 10, 100))
+    still = read_still(tmp_path / "in.avif")
+    for quality, note in ((90, ("4:2:0",)), (100, ())):
+        notes = write_still(tmp_path / "out.avif", still.frame, still, StillOptions(quality=quality))
+        assert [word for word in ("4:2:0",) if any(word in each for each in notes)] == list(note)
+    np.testing.assert_array_equal(words(tmp_path / "out.avif"), codes(still))
+
+
 def test_gray_with_alpha_of_16_bits(tmp_path: Path) -> None:
     deep = deep_picture()[..., 0]
     rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in np.dstack([deep, deep[::-1]]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -244,3 +245,17 @@ def test_animations_say_nothing_of_their_input_either(tmp_path: Path, ending: st
     assert bool(found) == keep
     stored = read_stored_marks(out)
     assert stored.xmp is not None and read_marks(stored.xmp, {}).label == MARKS.label
+
+
+@pytest.mark.parametrize("name", ["in.jpg", "in.png", "in.webp"])
+def test_damaged_exif_is_not_remarked_upon(tmp_path: Path, name: str) -> None:
+    # a maker's name that lies outside, and a directory that is cut
+    entries = struct.pack("<H", 2) + struct.pack("<HHIIHHII", 0x10F, 2, 400, 26, 0x8769, 4, 1, 60)
+    exif = b"II*\0\x08\0\0\0" + entries + bytes(14) + bytes(12) + struct.pack("<H", 50) + b"\xff" * 20
+    header = b"Exif\0\0" if name.endswith("jpg") else b""
+    Image.new("RGB", (40, 30), "red").save(tmp_path / name, exif=header + exif)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        still = read_still(tmp_path / name)
+        write_still(tmp_path / "out.jpg", still.frame, still, StillOptions(keep_metadata=True))
+    assert [str(each.message) for each in said] == []
