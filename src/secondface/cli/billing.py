@@ -7,12 +7,12 @@ import time
 import click
 
 from secondface.cli.commands import Command, json_option, service_options, session
-from secondface.cli.job_views import short_moment
+from secondface.cli.job_views import show_entries
 from secondface.cli.language import gettext as _
 from secondface.cli.receipts import market_word, prices_now
 from secondface.cli.remote import asks_a_service, service
 from secondface.domain.pricing import format_micros
-from secondface.spec.views import LedgerEntryView, PriceView
+from secondface.spec.views import PriceView
 
 _DAY_MS = 86_400_000
 
@@ -103,22 +103,9 @@ def _ledger(context: click.Context, limit: int, before: int | None, json: bool) 
     if json:
         own.screen.object(page.model_dump())
         return
-    heads = (_("number"), _("moment"), _("what"), _("amount"), _("of"), _("from"), _("to"))
-    own.screen.rows([heads, *(_entry(each) for each in page.data)], right=(0, 3), dim=(5, 6), whole=(1, 4))
+    show_entries(own.screen, page.data)
     if page.next is not None:
         own.screen.line(_("There are more: --before {number}").format(number=page.next), "dim")
-
-
-def _entry(entry: LedgerEntryView) -> tuple[str, ...]:
-    kinds = {
-        "deposit": _("deposit"), "hold": _("set aside"), "capture": _("charged"), "release": _("given back"),
-        "refund": _("refunded"), "device_cost": _("device cost"),
-    }  # fmt: skip
-    amount = sum(micros for micros in entry.postings.values() if micros > 0)
-    giving = ", ".join(name for name, micros in entry.postings.items() if micros < 0)
-    taking = ", ".join(name for name, micros in entry.postings.items() if micros > 0)
-    return (str(entry.number), short_moment(entry.at_ms), kinds[entry.kind],
-            format_micros(amount, entry.currency), entry.subject, giving, taking)  # fmt: skip
 
 
 def _usage(context: click.Context, days: int, json: bool) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from secondface.cli.language import gettext as _
 from secondface.cli.receipts import line_words
 from secondface.cli.screen import Screen
 from secondface.domain.pricing import format_micros
-from secondface.spec.views import EventView, JobView, ReceiptView
+from secondface.spec.views import EventView, JobView, LedgerEntryView, ReceiptView
 
 
 def job_object(job: JobView) -> dict[str, object]:
@@ -75,6 +76,30 @@ def show_job_receipt(screen: Screen, receipt: ReceiptView, tier: str) -> None:
             amount=format_micros(receipt.waived_micros, receipt.currency),
             total=format_micros(receipt.total_micros, receipt.currency),
         ), "bold")  # fmt: skip
+
+
+def show_entries(screen: Screen, entries: Sequence[LedgerEntryView], *, with_subject: bool = True) -> None:
+    """Entries of the ledger: when, what moved, from where to where, and for which job or payment."""
+    heads = [_("moment"), _("what"), _("amount"), _("of"), _("from, to")]
+    rows = [heads, *map(_entry, entries)] if entries else []
+    if with_subject:
+        screen.rows(rows, right=(2,), dim=(4,), whole=(0, 1, 3))
+    else:
+        screen.rows([["  " + row[0], row[1], row[2], row[4]] for row in rows], right=(2,), dim=(3,), whole=(0, 1, 3))
+
+
+def _entry(entry: LedgerEntryView) -> list[str]:
+    kinds = {
+        "deposit": _("deposit"), "hold": _("set aside"), "capture": _("charged"), "release": _("given back"),
+        "refund": _("refunded"), "device_cost": _("device cost"),
+    }  # fmt: skip
+    amount = sum(micros for micros in entry.postings.values() if micros > 0)
+    giving = ", ".join(name for name, micros in entry.postings.items() if micros < 0)
+    taking = ", ".join(name for name, micros in entry.postings.items() if micros > 0)
+    return [
+        short_moment(entry.at_ms), kinds[entry.kind], format_micros(amount, entry.currency), entry.subject,
+        f"{giving} → {taking}",
+    ]  # fmt: skip
 
 
 def state_word(job: JobView) -> str:
