@@ -1,11 +1,12 @@
 """Whether a file ends before its own structure says that it does.
 
-Decides by lengths that the format itself states: boxes, chunks, segments, pages. Formats that state none (MPEG streams)
-can be told only when they end within a packet. Reads headers alone; must not decode.
+Decides by lengths that the format itself states: boxes, chunks, segments, pages, tags. Formats that state none (MPEG
+streams) can be told only when they end within a packet. Reads headers alone; must not decode.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -20,6 +21,11 @@ _BOXES = (
 )  # fmt: skip
 _ASF_FILE_PROPERTIES = bytes.fromhex("a1dcab8c47a9cf118ee400c00c205365")
 _TAIL_BYTES = 1 << 17
+_LARGEST_FILE = 1 << 50
+_FLASH_TAGS = (8, 9, 18)
+"""Sound, picture, description."""
+_PACK = b"\0\0\1\xba"
+_PROGRAM_END = 0xB9
 
 
 def note_on_end(path: Path, format_name: str) -> str | None:
@@ -159,7 +165,56 @@ def _transport(file: BinaryIO, size: int) -> int | None:
     return None
 
 
+def _flash(file: BinaryIO, size: int) -> int | None:
+    """FLV: the size in its own description, or the end of the tag in which the file ends."""
+    head = file.read(4096)
+    at = head.find(b"filesize\0")
+    if at >= 0 and len(head) >= at + 17:
+        stated = struct.unpack(">d", head[at + 9 : at + 17])[0]
+        # live recordings leave it at 0; more than a disk holds is none
+        if 0 < stated < _LARGEST_FILE:
+            return int(stated)
+    at = int.from_bytes(head[5:9], "big") + 4
+    for _ in range(_MOST_PARTS):
+        file.seek(at)
+        tag = file.read(4)
+        if not tag or tag[0] & 0x1F not in _FLASH_TAGS:
+            return None
+        if len(tag) < 4:
+            return size + 1
+        at += 15 + int.from_bytes(tag[1:], "big")
+        if at > size:
+            return at
+    return None
+
+
+def _program(file: BinaryIO, size: int) -> int | None:
+    """MPEG program streams: the end of the packet in which the file ends."""
+    start = max(0, size - _TAIL_BYTES)
+    file.seek(start)
+    tail = file.read(_TAIL_BYTES)
+    at = tail.find(_PACK)
+    if at < 0 or len(tail) < at + 14:
+        return None
+    while at + 4 <= len(tail):
+        if tail[at : at + 3] != b"\0\0\1" or tail[at + 3] < _PROGRAM_END:
+            return None
+        code, rest = tail[at + 3], tail[at + 4 : at + 14]
+        if code == _PROGRAM_END:
+            return start + at + 4
+        if code == _PACK[3]:
+            # MPEG-2 says how many bytes it is stuffed with
+            is_second = bool(rest) and rest[0] & 0xC0 == 0x40
+            at += 14 + (rest[9] & 7 if len(rest) == 10 else 0) if is_second else 12
+        elif len(rest) >= 2:
+            at += 6 + int.from_bytes(rest[:2], "big")
+        else:
+            at += 6
+    return None if at == len(tail) else start + max(at, len(tail) + 1)
+
+
 _STATED_SIZE: Mapping[str, Callable[[BinaryIO, int], int | None]] = {
     "mov,mp4,m4a,3gp,3g2,mj2": _boxes, "HEIF": _boxes, "AVIF": _boxes, "matroska,webm": _matroska, "WEBP": _riff,
     "avi": _riff, "PNG": _png, "GIF": _gif, "asf": _asf, "ogg": _ogg, "mpegts": _transport,
+    "flv": _flash, "mpeg": _program,
 }  # fmt: skip

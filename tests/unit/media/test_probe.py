@@ -20,6 +20,7 @@ from secondface.media.limits import Limits
 from secondface.media.missing_end import note_on_end
 from secondface.media.probe import probe
 from secondface.media.signatures import sniff
+from tests.unit.media.conftest import MakeClip
 
 MEDIA = Path(__file__).parents[3] / ".." / "shared" / "media"
 needs_media = pytest.mark.skipif(not MEDIA.is_dir(), reason="the shared media are not beside this checkout")
@@ -138,7 +139,7 @@ def test_pictures_that_end_early(tmp_path: Path, format_name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["vid_no_audio.mp4", "vid_fragmented.mp4", "vid_pcm_s16le.mov", "vid_h263.3gp", "vid_subs_chapters.mkv",
-     "vid_vp9_opus.webm", "vid_wmv2.wmv", "vid_h264_ts_offset_near_wrap.ts", "img_heic.heic"],
+     "vid_vp9_opus.webm", "vid_wmv2.wmv", "vid_h264_ts_offset_near_wrap.ts", "img_heic.heic", "vid_mpeg2_mp2.mpg"],
 )  # fmt: skip
 def test_videos_that_end_early(tmp_path: Path, name: str) -> None:
     whole = (MEDIA / "formats" / name).read_bytes()
@@ -151,9 +152,26 @@ def test_videos_that_end_early(tmp_path: Path, name: str) -> None:
         assert f"{part} of " in (note_on_end(path, format_name) or ""), part
 
 
+@pytest.mark.parametrize("is_live", [False, True])
+def test_flash_that_ends_early(make_clip: MakeClip, is_live: bool) -> None:
+    path = make_clip("clip.flv", options={"bf": "0"})
+    whole = path.read_bytes()
+    if is_live:
+        at = whole.index(b"filesize\0") + 9
+        whole = whole[:at] + bytes(8) + whole[at + 8 :]
+        path.write_bytes(whole)
+    assert note_on_end(path, "flv") is None
+    for part in (len(whole) - 1, len(whole) * 2 // 3, len(whole) // 2):
+        path.write_bytes(whole[:part])
+        assert f"{part} of " in (note_on_end(path, "flv") or ""), part
+
+
 @pytest.mark.parametrize(
     ("format_name", "content"),
     [
+        ("flv", b"FLV\x01\x01\0\0\0\x09\0\0\0\0" + b"\x1f"),
+        ("flv", b"FLV\x01"),
+        ("mpeg", bytes(300)),
         ("matroska,webm", b"\x1aE\xdf\xa3\x81\x00\x18\x53\x80\x67\x01\xff\xff\xff\xff\xff\xff\xff" + bytes(50)),
         ("matroska,webm", b"\x1aE\xdf\xa3"),
         ("mov,mp4,m4a,3gp,3g2,mj2", b"\0\0\0\x08free" + b"\0\0\0\0mdat" + bytes(50)),
