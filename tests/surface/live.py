@@ -31,6 +31,7 @@ from secondface.errors import MediaUnsupported
 from secondface.gateway.addresses import Resolve
 from secondface.gateway.app import application
 from secondface.gateway.bodies import BodyLimits
+from secondface.gateway.connections import PatientProtocol
 from secondface.gateway.options import GatewayOptions
 from secondface.gateway.service import Service
 from secondface.spec.views import MarksView, ModelView
@@ -49,6 +50,12 @@ RESULT = bytes(range(256)) * 40
 LIMITS = BodyLimits(
     words_bytes=64 << 10, file_bytes=4 << 20, idle_s=1.0, words_s=2.0, slowest_bytes_s=1 << 20
 )  # fmt: skip
+
+
+class Hasty(PatientProtocol):
+    """The product's protocol, looking more often."""
+
+    look_s = 0.5
 
 
 class Live:
@@ -83,8 +90,11 @@ class Live:
         self.client = httpx.Client(base_url=self.url, trust_env=False, timeout=20)
         self.owner = self.key("a", "owner")
         self._server = uvicorn.Server(
-            uvicorn.Config(self.app, log_config=None, access_log=False, timeout_graceful_shutdown=1, ws="none")
-        )
+            uvicorn.Config(
+                self.app, log_config=None, access_log=False, timeout_graceful_shutdown=1, ws="none",
+                http=Hasty,
+            )
+        )  # fmt: skip
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self.socket]}, daemon=True)
 
     def start(self) -> None:

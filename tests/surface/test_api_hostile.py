@@ -110,6 +110,36 @@ def test_a_body_that_stops_is_not_waited_for(server: Live) -> None:
     assert time.monotonic() - began < 8
 
 
+@pytest.mark.parametrize("first", [b"", b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n", b"\r\n"])
+def test_a_connection_without_a_request_is_closed(server: Live, first: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", urlsplit(server.url).port or 0), timeout=15) as line:
+        line.sendall(first)
+        began, closed = time.monotonic(), False
+        while not closed and time.monotonic() - began < 10:
+            time.sleep(0.2)
+            try:
+                line.sendall(b"X: y\r\n" if first.startswith(b"GET") else b"")
+                line.settimeout(0.05)
+                closed = line.recv(100) == b""
+            except TimeoutError:
+                continue
+            except OSError:
+                closed = True
+    assert closed
+    assert time.monotonic() - began < 8
+
+
+def test_a_connection_with_pauses_between_requests_is_kept(server: Live) -> None:
+    with httpx.Client(base_url=server.url, trust_env=False) as client:
+        ports = set()
+        for _ in range(12):
+            with client.stream("GET", "/healthz") as reply:
+                reply.read()
+                ports.add(reply.extensions["network_stream"].get_extra_info("client_addr"))
+            time.sleep(0.2)
+    assert len(ports) == 1
+
+
 def test_a_drip_is_no_body(server: Live) -> None:
     lines = ("Content-Type: application/json", "Content-Length: 1000")
     drops = [(0.4, b" ")] * 10

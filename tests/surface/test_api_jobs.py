@@ -204,6 +204,7 @@ def test_pages_of_jobs(server: Live) -> None:
         ({"video": {"rate": "1/0"}}, 422, "invalid_option"),
         ({"video": {"begin": "9", "end": "3"}}, 422, "invalid_option"),
         ({"label": {"visible": False}}, 422, "invalid_pipeline"),
+        ({"label": {"visible": False, "acknowledgement": "We label it ourselves."}}, 422, "invalid_pipeline"),
     ],
 )
 def test_what_cannot_be_run_is_refused_with_a_code(
@@ -216,6 +217,15 @@ def test_what_cannot_be_run_is_refused_with_a_code(
     else:
         assert made.headers["content-type"] == "application/problem+json"
         assert made.json()["remedy"]
+
+
+def test_the_label_is_left_off_where_the_plan_lets_it(server: Live) -> None:
+    server.set_account("b", label_optional=True)
+    label = '{"label": {"visible": false, "acknowledgement": "We label it ourselves."}}'
+    made = server.call("POST", "/v1/jobs", server.key("b"), files={"target": ("t", CLIP)}, data={"options": label})
+    assert made.status_code == 202, made.text
+    server.call("DELETE", made.headers["location"], server.key("b"))
+    server.set_account("b")
 
 
 def test_a_file_that_is_none_is_refused_before_a_job_is_made(server: Live) -> None:

@@ -23,7 +23,7 @@ def test_import_secondface_loads_nothing_but_the_standard_library() -> None:
     assert loaded & (_PIXELS | {"pydantic", "rich", "click", "yaml"}) == set()
 
 
-@pytest.mark.parametrize("room", ["spec", "domain"])
+@pytest.mark.parametrize("room", ["spec", "domain", "control", "gateway"])
 def test_room_loads_no_pixels(root: Path, room: str) -> None:
     folder = root / "src" / "secondface" / room
     modules = [f"secondface.{room}.{path.stem}" for path in folder.glob("*.py") if path.stem != "__init__"]

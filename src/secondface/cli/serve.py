@@ -85,9 +85,12 @@ def _greet(own: Session, address: str, key: str | None) -> None:
 def _run(app: FastAPI, settings: Settings, bound: socket.socket) -> None:
     import uvicorn
 
+    from secondface.gateway.connections import PatientProtocol
+
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, lifespan="on", timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=_STOP_S, forwarded_allow_ips=settings.trusted_proxies, ws="none",
+        http=PatientProtocol,
     )  # fmt: skip
 
     def ended(_number: int, _frame: Any) -> None:

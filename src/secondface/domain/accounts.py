@@ -31,6 +31,8 @@ class Plan:
     max_faces: int = 16
     approval_above_faces: int | None = None
     """Jobs with more faces than this wait for an approver; none: no job does."""
+    label_optional: bool = False
+    """Whether the visible label may be left off with an acknowledgement; the other marks stay in any case."""
     requests_per_minute: int = 600
 
 

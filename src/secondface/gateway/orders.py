@@ -14,7 +14,7 @@ from pathlib import Path
 
 from secondface.control.admission import Probed, Submission
 from secondface.control.auth import Caller
-from secondface.errors import InvalidOption, OutputFormatUnsupported
+from secondface.errors import InvalidOption, InvalidPipeline, OutputFormatUnsupported
 from secondface.gateway.inputs import KnownInput
 from secondface.gateway.service import Service
 from secondface.spec.faces import FaceRule
@@ -79,6 +79,8 @@ class Orders:
     ) -> Submission:
         """What admission judges. Raises BadRequest errors."""
         order, plan = self.order(options, material)
+        if plan.label_waiver is not None and not caller.account.plan.label_optional:
+            raise InvalidPipeline("The account's plan does not let the visible label be left off.")
         tier, facts = options.tier or self._service.tiers[0], material.target.facts
         deadline = options.deadline_s
         frames = _frames(order, facts)

@@ -150,6 +150,7 @@ class PlanFields(BaseModel):
     max_frames: int = Field(default=1_000_000, ge=1, le=2**40)
     max_faces: int = Field(default=16, ge=1, le=256)
     approval_above_faces: int | None = Field(default=None, ge=0, le=256)
+    label_optional: bool = Field(default=False, description="The visible label may be left off, with a reason.")
     requests_per_minute: int = Field(default=600, ge=1, le=1_000_000)
 
 
