@@ -1,19 +1,18 @@
-"""Amounts as people write and read them: `0.30` of a currency is 300000 micro-units, exactly."""
+"""Amounts as people write them: `0.30` of a currency is 300000 micro-units, exactly."""
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+import re
 
 from secondface.domain.pricing import MICROS
 from secondface.errors import InvalidOption
 
+_AMOUNT = re.compile(r"[¥￥$€]?(\d{1,9})(?:\.(\d{1,6}))?", re.ASCII)
+
 
 def parse_money(option: str, word: str) -> int:
     """Micro-units of an amount such as `0.30` or `¥0.3`. Raises InvalidOption."""
-    try:
-        micros = Decimal(word.strip().lstrip("¥￥$€")) * MICROS
-    except InvalidOperation:
-        micros = Decimal(-1)
-    if not micros.is_finite() or micros < 0 or micros != micros.to_integral_value():
+    found = _AMOUNT.fullmatch(word.strip())
+    if found is None:
         raise InvalidOption(f"{option} {word!r}: write an amount such as 0.30.", option=option)
-    return int(micros)
+    return int(found[1]) * MICROS + int((found[2] or "").ljust(6, "0"))

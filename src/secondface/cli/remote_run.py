@@ -1,6 +1,6 @@
 """`secondface --server … run`: the files go to a service, its workers do the work, the result comes back.
 
-Decides what the words of the command line mean for a service. A signal cancels the jobs that are not done.
+A signal cancels the jobs that are not done.
 """
 
 from __future__ import annotations
@@ -17,28 +17,19 @@ from secondface.cli.exits import OK, SOME_FAILED, exit_code
 from secondface.cli.inputs import Gathered
 from secondface.cli.job_bar import JobBar, job_bar
 from secondface.cli.job_views import job_object, receipt_object, show_job_receipt
+from secondface.cli.job_words import job_words
 from secondface.cli.language import gettext as _
-from secondface.cli.money import parse_money
 from secondface.cli.output_names import output_paths, prepare_folder
 from secondface.cli.remote import service
 from secondface.cli.run_options import RunOptions, request_of
 from secondface.cli.signals import cancel_on_signals
 from secondface.domain.pricing import format_micros
-from secondface.errors import Cancelled, InvalidOption, OutputFormatUnsupported, OutputOccupied, SecondfaceError
-from secondface.sdk import Client, JobWords
+from secondface.errors import Cancelled, OutputOccupied, SecondfaceError
+from secondface.sdk import Client
 
 if TYPE_CHECKING:
-    from secondface.sdk.inputs import Goal
     from secondface.spec.schemas import RunRequest
-    from secondface.spec.service import OutputFormat
     from secondface.spec.views import JobView, QuoteView
-
-_FORMATS: dict[str, OutputFormat] = {
-    ".jpg": "jpeg", ".jpeg": "jpeg", ".png": "png", ".webp": "webp", ".avif": "avif", ".tif": "tiff",
-    ".tiff": "tiff", ".gif": "gif", ".apng": "apng", ".mp4": "mp4", ".mov": "mov", ".mkv": "mkv", ".webm": "webm",
-}  # fmt: skip
-_ONLY_HERE = ("device", "max_faces", "decoder", "encoder")
-"""Options that speak of this machine."""
 
 
 @dataclass(slots=True)
@@ -74,7 +65,7 @@ def quote_remotely(own: Session, options: RunOptions, target: Path, output: str)
     """What one target would cost there."""
     request = request_of(options, own.settings, target, output)
     with service(own) as client, cancel_on_signals():
-        sources, mapping, words = _words(request, options)
+        sources, mapping, words = job_words(request, options)
         made = client.quote(sources, target, reference=request.faces.like, mapping=mapping, **words)
     if own.screen.mode == "json":
         own.screen.object(made.model_dump())
@@ -93,41 +84,10 @@ def _requests(own: Session, options: RunOptions, gathered: Gathered) -> list[Run
     return [request_of(options, own.settings, target, output) for target, output in pairs]
 
 
-def _words(
-    request: RunRequest, options: RunOptions
-) -> tuple[list[Path], list[tuple[int, Goal]], JobWords]:  # fmt: skip
-    """The request as a service wants it. Raises InvalidOption, OutputFormatUnsupported."""
-    for name in _ONLY_HERE:
-        if options[name]:
-            raise InvalidOption(
-                f"--{name.replace('_', '-')} speaks of this machine; a service decides that itself.", option=name
-            )
-    ending = request.output.suffix.lower()
-    if ending not in _FORMATS:
-        raise OutputFormatUnsupported(f"{request.output.name}: {', '.join(_FORMATS)}")
-    mapping: list[tuple[int, Goal]] = [
-        (each.source, each.like if each.like is not None else each.index or 0) for each in request.mapping
-    ]
-    words = JobWords(
-        same_person=options["same_person"], faces="like" if request.faces.like else str(request.faces),
-        restore=request.restore, pipeline=request.pipeline, label=request.label, video=request.video,
-        still=request.still, output=_FORMATS[ending], keep_metadata=request.keep_metadata,
-        allow_no_face=request.allow_no_face, priority=options["priority"] or 0, deadline_s=options["deadline"],
-        likeness_confirmed=options["likeness_confirmed"],
-    )  # fmt: skip
-    if options["tier"]:
-        words["tier"] = options["tier"]
-    if options["market"]:
-        words["market"] = options["market"]
-    if options["max_cost"]:
-        words["max_cost_micros"] = parse_money("--max-cost", options["max_cost"])
-    return [image for person in request.sources for image in person.images], mapping, words
-
-
 def _submit(client: Client, each: _Work, options: RunOptions, bar: JobBar, *, several: bool) -> None:
     bar.say(_("sending {name}").format(name=each.request.target.name))
     try:
-        sources, mapping, words = _words(each.request, options)
+        sources, mapping, words = job_words(each.request, options)
         reference = each.request.faces.like
         each.job = client.submit(sources, each.request.target, reference=reference, mapping=mapping, **words)
     except SecondfaceError as error:
