@@ -5,6 +5,7 @@ Every input passes the probe in the cage before a job is made of it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
@@ -70,7 +71,10 @@ class Inputs:
 
     async def known(self, stored: Sequence[Stored]) -> list[KnownInput]:
         """What each stored file is; the same bytes are looked at once. Raises BadMedia errors."""
-        return [KnownInput(each, await self._facts(each)) for each in stored]
+        distinct = {each.sha256: each for each in stored}
+        facts = await asyncio.gather(*(self._facts(each) for each in distinct.values()))
+        by_content = dict(zip(distinct, facts, strict=True))
+        return [KnownInput(each, by_content[each.sha256]) for each in stored]
 
     async def _facts(self, stored: Stored) -> InputFacts:
         facts = self._seen.get(stored.sha256)
