@@ -281,6 +281,7 @@ def succeed(job: Job, lease: Lease, at_ms: int, usage: Usage, result: str) -> Ch
     """Store the result, even of a job that was asked to stop in the meantime. Raises LeaseLost."""
     attempt = _held(job, lease)
     over = _over(job, attempt, "succeeded", at_ms, "done", usage=usage)
+    over = replace(over, done_frames=max(over.done_frames, usage.frames))  # the last word of progress came before
     ended, events = _end(over, "succeeded", at_ms, "done", result=result)
     return ended, (_attempt_event(ended, at_ms), *events)
 

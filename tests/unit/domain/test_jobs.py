@@ -51,7 +51,9 @@ def test_a_job_runs_from_submission_to_success() -> None:
     job, events = jobs.beat(job, lease, 5_000, LEASE_MS, active(2_000), done=10, total=30)
     assert jobs.lease_of(job).until_ms == 20_000
     assert [dict(event.facts) for event in events] == [{"done": 10, "total": 30}]
-    change = jobs.succeed(job, lease, 9_000, active(6_000), "jobs/job_1/1/out.mp4")
+    usage = replace(active(6_000), frames=30)
+    change = jobs.succeed(job, lease, 9_000, usage, "jobs/job_1/1/out.mp4")
+    assert change[0].done_frames == 30
     assert kinds(change) == ["attempt.succeeded", "job.succeeded"]
     assert (change[0].state, change[0].ended_ms, change[0].result) == ("succeeded", 9_000, "jobs/job_1/1/out.mp4")
     assert change[0].attempts[0].usage.device_active_ms == 6_000
