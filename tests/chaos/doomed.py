@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from secondface.fleet.attempt import Workplace
 from secondface.settings import load_settings
 
 _DOOM = Path(os.environ["DOOM"])
+_TRANSACTION = threading.RLock()
 
 
 def at(place: str) -> None:
@@ -36,7 +38,9 @@ def at(place: str) -> None:
         case "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         case "stop":
-            os.kill(os.getpid(), signal.SIGSTOP)
+            # Stopped in the middle of a write it would keep SQLite's lock, until its fleet kills it as one that hangs.
+            with _TRANSACTION:
+                os.kill(os.getpid(), signal.SIGSTOP)
         case _:
             time.sleep(0.5)
 
@@ -52,8 +56,13 @@ class Around:
 
 
 class DoomedLeases(Around):
+    def beat(self, *told: Any) -> Any:
+        with _TRANSACTION:
+            return self.inner.beat(*told)
+
     def claim(self, offer: Any) -> Any:
-        grant = self.inner.claim(offer)
+        with _TRANSACTION:
+            grant = self.inner.claim(offer)
         if grant is not None:
             at("claimed")
         return grant

@@ -69,26 +69,26 @@ def test_an_input_that_kills_two_workers_is_poison_and_the_others_go_on(plant: P
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", ["run", "stored"])
 def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_wakes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plant = Plant(tmp_path, monkeypatch, workers_least=2, workers_most=2, worker_jobs=1)
     try:
-        plant.warm(2)
-        plant.doom_at(place, "stop")
-        job = plant.submit()
-        eventually(plant.reached.exists)
-        (ended,) = plant.wait(job)
-        assert (ended.state, len(ended.attempts)) == ("succeeded", 2)
-        assert ended.attempts[0].cause == "silent"
-        plant.check()
-        (zombie,) = [each for each in plant.workers() if each.status() == "stopped"]
-        zombie.send_signal(signal.SIGCONT)
-        plant.warm(2)
-        time.sleep(0.5)
-        assert plant.job(job) == ended
-        plant.check()
-        assert zombie.is_running()
+        for place in ("run", "stored"):
+            plant.warm(2)
+            plant.doom_at(place, "stop")
+            job = plant.submit()
+            eventually(plant.reached.exists)
+            (ended,) = plant.wait(job)
+            assert (ended.state, len(ended.attempts)) == ("succeeded", 2)
+            assert ended.attempts[0].cause == "silent"
+            plant.check()
+            (zombie,) = [each for each in plant.workers() if each.status() == "stopped"]
+            zombie.send_signal(signal.SIGCONT)
+            plant.warm(2)
+            time.sleep(0.5)
+            assert plant.job(job) == ended
+            plant.check()
+            assert zombie.is_running()
     finally:
         plant.close()

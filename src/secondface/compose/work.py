@@ -16,6 +16,7 @@ from secondface.compose.stores import Stores, open_stores
 from secondface.control.scheduler import LeaseDesk, Times
 from secondface.control.settlement import Settlement
 from secondface.domain.ports import Doorbell
+from secondface.errors import InvalidSetting
 from secondface.fleet.attempt import Terms
 from secondface.fleet.line import RelayedBell, WorkerLine
 from secondface.fleet.local import LocalFleet, Starting
@@ -32,6 +33,9 @@ from secondface.storage.machine import MachineClock, RandomIds
 _CORES_A_WORKER = 4
 _JOBS_A_CORE = 2
 _MOST_JOBS = 8
+_LEAST_SILENCE_S = 10
+_SILENT_LEASES = 2
+"""A worker that says nothing for so many leases hangs: it may keep SQLite's lock, and its job is somebody else's."""
 _BYTES_A_PIXEL = 22
 """What a pixel of a still takes at the worst moment of a run, by measurement."""
 
@@ -75,7 +79,9 @@ def worker(settings: Settings, name: str | None = None, line: int | None = None)
 
 
 def lease_desk(settings: Settings, stores: Stores, bell: Doorbell) -> LeaseDesk:
-    """What workers ask of the control plane, in this process."""
+    """What workers ask of the control plane, in this process. Raises InvalidSetting."""
+    if 2 * settings.heartbeat_ms > settings.lease_s * 1000:
+        raise InvalidSetting("heartbeat_ms is at most half of lease_s, or one late word would lose a job.")
     times = Times(lease_ms=settings.lease_s * 1000, heartbeat_ms=settings.heartbeat_ms)
     return LeaseDesk(stores.transactions, Settlement(RandomIds()), bell, times=times)
 
@@ -85,6 +91,7 @@ def local_fleet(settings: Settings, on_ring: Callable[[str], None]) -> LocalFlee
     starting = Starting(
         command=_worker_command, environment=worker_environment(settings),
         logs=settings.data_dir.absolute() / "workers", grace_s=settings.worker_grace_s,
+        silence_s=max(_LEAST_SILENCE_S, _SILENT_LEASES * settings.lease_s),
     )  # fmt: skip
     return LocalFleet(starting, RandomIds(), MachineClock(), on_ring)
 

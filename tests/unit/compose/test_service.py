@@ -21,7 +21,7 @@ from secondface.control.leftovers import Leftovers
 from secondface.domain.jobs import Job
 from secondface.domain.ports import Worker
 from secondface.domain.scaling import Policy, Snapshot, decide
-from secondface.errors import BadMedia, ObjectMissing, StorageUnavailable
+from secondface.errors import BadMedia, InvalidSetting, ObjectMissing, StorageUnavailable
 from secondface.gateway.service import Service
 from secondface.settings import Settings, load_settings
 from secondface.storage.doorbell import LocalDoorbell
@@ -54,6 +54,11 @@ def test_a_worker_gets_every_setting_of_its_server(tmp_path: Path) -> None:
     environment = worker_environment(settings) | {"SECONDFACE_CONFIG": os.devnull}
     told = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert Settings.model_validate_json(told.stdout) == settings
+
+
+def test_a_heartbeat_that_would_lose_leases_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSetting, match="heartbeat_ms"):
+        server(load_settings(data_dir=tmp_path, lease_s=2, heartbeat_ms=1_001))
 
 
 @pytest.fixture
