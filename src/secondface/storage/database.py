@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import fcntl
 import sqlite3
+import threading
 import zlib
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,9 @@ class Database:
         self._url = _parsed(url)
         self._clock = clock
         self.engine = _engine(self._url, connections)
+        # SQLite lets writers wait by sleeping ever longer, which starves some of them; threads of one process can
+        # take turns without it. Between processes its own way remains.
+        self._turn = threading.Lock() if self.is_sqlite else nullcontext()
 
     @property
     def is_sqlite(self) -> bool:
@@ -60,7 +64,7 @@ class Database:
     def transaction(self, *, read_only: bool = False) -> Generator[Connection, None, None]:
         """A connection in a transaction that is committed at the end, or rolled back. Raises StorageUnavailable."""
         engine = self.engine.execution_options(read_only=read_only, postgresql_readonly=read_only)
-        with translated(), engine.begin() as connection:
+        with nullcontext() if read_only else self._turn, translated(), engine.begin() as connection:
             yield connection
 
     @contextmanager
