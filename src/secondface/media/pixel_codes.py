@@ -47,6 +47,11 @@ class PixelCodes:
         return 1 << (16 - self.layout.depth)
 
     @property
+    def graphics_white(self) -> int:
+        """What labels take for white, 0..255."""
+        return 255 if self._display is None else self._display.white
+
+    @property
     def _display(self) -> DisplayMap | None:
         return display_map(self.space)
 

@@ -19,7 +19,6 @@ from secondface.frames import RGB8, Box
 from secondface.media.chroma import enlarged, reduced
 from secondface.media.layouts import PlaneLayout
 from secondface.media.pixel_codes import Codes, PixelCodes, Plane
-from secondface.media.tone import graphics_white
 from secondface.media.ycbcr import RGB_MATRIX, ColourSpace
 
 __all__ = ["PlanarFrame", "Plane", "deep_rgb_frame", "deep_rgb_of", "planes_from_rgb"]
@@ -78,7 +77,7 @@ class PlanarFrame:
     @property
     def graphics_white(self) -> int:
         """What labels take for white, 0..255."""
-        return graphics_white(self.space)
+        return self._codes.graphics_white
 
     def read(self, box: Box | None = None) -> RGB8:
         """The pixels inside `box` as a new array [h,w,3]."""

@@ -50,6 +50,11 @@ class RgbSpace:
         moved = self._display(grid) / 257 - grid / 257.0
         return bool(np.abs(moved).max() <= _SAME_STEPS)
 
+    @property
+    def white(self) -> int:
+        """The level of white letters: profiles and gamma explain SDR."""
+        return 255
+
     def shown(self, words: Words) -> RGB8:
         """[h,w,3] code values as sRGB."""
         out = np.empty(words.shape, np.uint8)

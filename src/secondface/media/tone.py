@@ -42,6 +42,11 @@ _TOP = 65535
 class DisplayMap(Protocol):
     """The two directions between a signal and what an ordinary display shows for it."""
 
+    @property
+    def white(self) -> int:
+        """The level of 255 at which white letters are as bright as paper; in HDR more would glare (BT.2408)."""
+        ...
+
     def shown(self, words: Words) -> RGB8:
         """What vision and an eight-bit display get."""
         ...
@@ -63,15 +68,6 @@ def display_map(space: ColourSpace) -> DisplayMap | None:
     if space.transfer in (transfer.PQ, transfer.LINEAR) or is_wide(primaries):
         return _by_channel(space.transfer, primaries)
     return None
-
-
-@lru_cache(maxsize=32)
-def graphics_white(space: ColourSpace) -> int:
-    """The level of 255 at which white letters are as bright as paper; in HDR more would glare (BT.2408)."""
-    if space.transfer not in (transfer.PQ, transfer.HLG):
-        return 255
-    paper = compressed(np.ones(1), _PEAK / WHITE)
-    return round(255 * float(transfer.srgb_signal(paper)[0]))
 
 
 def compressed(light: transfer.Curve, peak: float) -> transfer.Curve:
@@ -98,6 +94,7 @@ class _ByChannel:
     from_709: Table
     signal_of_root: Table
     """Signal by the square root of light, which spreads out the dark end where eyes and codes are finest."""
+    white: int
 
     def shown(self, words: Words) -> RGB8:
         return np.asarray(_looked_up(self._light_of(words, self.light_of_word), _byte_of_light()), np.uint8)
@@ -123,6 +120,7 @@ class _Hybrid:
     from_709: Table
     light_of_root: Table
     signal_of_root: Table
+    white: int
 
     def shown(self, words: Words) -> RGB8:
         return np.asarray(_looked_up(self._light_of(words), _byte_of_light()), np.uint8)
@@ -161,7 +159,8 @@ def _by_channel(code: int, primaries: int) -> _ByChannel:
             light = whole = transfer.srgb_light(signal)
             back = transfer.srgb_signal(root)
     to_709 = rgb_to_rgb(primaries, BT709_PRIMARIES)
-    return _ByChannel(_table(light), _table(whole), _table(to_709), _table(np.linalg.inv(to_709)), _table(back * 255))
+    return _ByChannel(_table(light), _table(whole), _table(to_709), _table(np.linalg.inv(to_709)), _table(back * 255),
+                      _paper() if code == transfer.PQ else 255)  # fmt: skip
 
 
 @lru_cache(maxsize=8)
@@ -173,8 +172,13 @@ def _hybrid(primaries: int) -> _Hybrid:
     return _Hybrid(
         _table(transfer.hlg_scene(signal)), _table(np.array([[red, 1 - red - blue, blue]])),
         _table(compressed(root * peak, peak)), _table(to_709), _table(np.linalg.inv(to_709)),
-        _table(expanded(root, peak) / peak), _table(transfer.hlg_signal(root) * 255),
+        _table(expanded(root, peak) / peak), _table(transfer.hlg_signal(root) * 255), _paper(),
     )  # fmt: skip
+
+
+def _paper() -> int:
+    """The level of 255 that diffuse white is shown as."""
+    return round(255 * float(transfer.srgb_signal(compressed(np.ones(1), _PEAK / WHITE))[0]))
 
 
 @lru_cache(maxsize=1)

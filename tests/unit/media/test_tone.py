@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from secondface.media import transfer
+from secondface.media.planes import deep_rgb_frame
 from secondface.media.primaries import luma_weights, rgb_to_rgb
-from secondface.media.tone import WHITE, compressed, display_map, expanded, graphics_white
+from secondface.media.still_frames import DeepFrame
+from secondface.media.tone import WHITE, compressed, display_map, expanded
 from secondface.media.ycbcr import ColourSpace
 
 PQ = ColourSpace(9, primaries=9, transfer=16)
@@ -114,11 +116,21 @@ def test_a_label_in_hdr_is_as_bright_as_paper(code: int) -> None:
     space = ColourSpace(9, False, 9, code)
     look = display_map(space)
     assert look is not None
-    white = np.full((1, 1, 3), graphics_white(space), np.uint8)
+    white = np.full((1, 1, 3), look.white, np.uint8)
     signal = look.signal(white).astype(np.float64).mean(keepdims=True) / 255
     light = transfer.pq_light(signal) if code == transfer.PQ else 1000 * transfer.hlg_scene(signal) ** 1.2
     assert light.item() == pytest.approx(WHITE, rel=0.04)  # a step of eight bits
 
 
 def test_a_label_in_sdr_is_white() -> None:
-    assert graphics_white(ColourSpace(1, False, 1, 1)) == graphics_white(ColourSpace(9, False, 9, 14)) == 255
+    look = display_map(ColourSpace(9, primaries=9, transfer=14))
+    assert look is not None
+    assert look.white == 255
+
+
+def test_frames_say_how_bright_a_label_may_be() -> None:
+    words = np.zeros((4, 4, 3), np.uint16)
+    assert [DeepFrame(words, look).graphics_white for look in (None, display_map(PQ), display_map(HLG))] == [
+        255, 231, 231,
+    ]  # fmt: skip
+    assert deep_rgb_frame(words, ColourSpace(0, True, 9, transfer.PQ)).graphics_white == 231
