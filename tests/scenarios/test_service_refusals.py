@@ -63,6 +63,11 @@ def test_a_target_without_a_face_fails_as_on_this_machine(secondface: World, ser
     assert secondface.files() == {"wall.png"}
 
 
+def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(secondface: World, service: Service) -> None:
+    told = secondface("prices", HTTP_PROXY="http://127.0.0.1:9", http_proxy="http://127.0.0.1:9", **service.environment)
+    assert told.code == 0, told.err
+
+
 def test_the_keys_of_a_service(secondface: World, service: Service) -> None:
     made = secondface("keys", "create", "viewer", "--name", "board", "--days", "1", "--json", **service.environment)
     key = made.object["key"]

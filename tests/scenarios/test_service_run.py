@@ -99,6 +99,17 @@ def test_a_signal_cancels_the_job(secondface: World, service: Service) -> None:
     assert secondface.files() == set()
 
 
+def test_a_key_that_may_not_see_bills_gets_its_result_all_the_same(secondface: World, service: Service) -> None:
+    me, photo = small(secondface)
+    with Client(service.url, service.key) as client:
+        key = client.create_key("developer").key
+    told = secondface("--server", service.url, "--key", key, "run", "-s", me, "-t", photo, "-o", "out.png", "--json")
+    assert told.code == 0, told.err
+    assert told.object["receipt"] is None
+    assert told.object["job"]["state"] == "succeeded"
+    assert "out.png" in secondface.files()
+
+
 def test_a_quote_costs_nothing(secondface: World, service: Service) -> None:
     told = secondface("quote", "-s", secondface.person_a, "-t", secondface.clip, "--json", **service.environment)
     assert told.code == 0, told.err

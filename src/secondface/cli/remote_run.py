@@ -24,12 +24,12 @@ from secondface.cli.remote import service
 from secondface.cli.run_options import RunOptions, request_of
 from secondface.cli.signals import cancel_on_signals
 from secondface.domain.pricing import format_micros
-from secondface.errors import Cancelled, OutputOccupied, SecondfaceError
+from secondface.errors import Cancelled, OutputOccupied, ScopeMissing, SecondfaceError
 from secondface.sdk import Client
 
 if TYPE_CHECKING:
     from secondface.spec.schemas import RunRequest
-    from secondface.spec.views import JobView, QuoteView
+    from secondface.spec.views import JobView, QuoteView, ReceiptView
 
 
 @dataclass(slots=True)
@@ -121,17 +121,28 @@ def _cancel(client: Client, work: Sequence[_Work]) -> None:
 
 
 def _show_result(own: Session, client: Client, job: JobView, output: Path) -> None:
-    receipt = client.receipt(job.id)
+    receipt = _receipt(client, job)
     if own.screen.mode == "json":
-        own.screen.object({"output": str(output), "job": job_object(job), "receipt": receipt_object(receipt)})
+        bill = receipt_object(receipt) if receipt else None
+        own.screen.object({"output": str(output), "job": job_object(job), "receipt": bill})
         return
     own.screen.heading(_("Result"))
     own.screen.rows([
         ("  " + _("output"), str(output), f"{output.stat().st_size / 1e6:.2f} MB"),
         ("  " + _("job"), job.id, _("tier {tier}").format(tier=job.tier)),
         ("  " + _("frames"), str(job.done_frames), ""),
+        ("  " + _("cost"), format_micros(job.cost_micros, job.currency), ""),
     ], dim=(2,))  # fmt: skip
-    show_job_receipt(own.screen, receipt, job.tier)
+    if receipt is not None:
+        show_job_receipt(own.screen, receipt, job.tier)
+
+
+def _receipt(client: Client, job: JobView) -> ReceiptView | None:
+    """The bill; None for a key that may submit jobs and not see bills, as developers have it."""
+    try:
+        return client.receipt(job.id)
+    except ScopeMissing:
+        return None
 
 
 def _show_row(own: Session, each: _Work) -> None:

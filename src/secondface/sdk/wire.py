@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib.metadata import version
+from ipaddress import ip_address
 from typing import Any
 
 import httpx
@@ -24,7 +25,18 @@ def client_options(server: str, timeout: httpx.Timeout | None) -> dict[str, Any]
         raise InvalidOption(f"server {server!r}: {error}", option="server") from error
     if address.scheme not in ("http", "https") or not address.host:
         raise InvalidOption(f"server {server!r}: write it as http://HOST:PORT.", option="server")
-    return {"base_url": address, "timeout": timeout or TIMEOUT, "follow_redirects": False}
+    return {
+        "base_url": address, "timeout": timeout or TIMEOUT, "follow_redirects": False,
+        # A proxy of the environment knows no way back to this very machine.
+        "trust_env": not _is_here(address.host),
+    }  # fmt: skip
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def request_options(call: Call, key: str) -> dict[str, Any]:

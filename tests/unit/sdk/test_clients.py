@@ -14,6 +14,7 @@ import pytest
 
 from secondface import errors
 from secondface.sdk import AsyncClient, Client, Retries
+from secondface.sdk.wire import client_options
 
 PRICES = {"currency": "CNY", "data": []}
 CONTENT = b"picture" * 1000
@@ -129,6 +130,19 @@ def test_both_offer_the_same() -> None:
     assert methods(Client) == methods(AsyncClient)
     for name in methods(Client):
         assert getattr(Client, name).__doc__ == getattr(AsyncClient, name).__doc__
+
+
+@pytest.mark.parametrize(
+    ("server", "asks_proxies"),
+    [
+        ("http://127.0.0.1:8080", False),
+        ("http://[::1]:1", False),
+        ("http://localhost", False),
+        ("https://far.org", True),
+    ],
+)
+def test_proxies_are_for_other_machines(server: str, asks_proxies: bool) -> None:
+    assert client_options(server, None)["trust_env"] is asks_proxies
 
 
 @pytest.mark.parametrize("server", ["", "here:1", "ftp://here", "http://", "http://here:port"])
