@@ -32,6 +32,7 @@ from secondface.gateway.addresses import Resolve
 from secondface.gateway.app import application
 from secondface.gateway.bodies import BodyLimits
 from secondface.gateway.connections import PatientProtocol
+from secondface.gateway.desk import desk_of_application
 from secondface.gateway.options import GatewayOptions
 from secondface.gateway.service import Service
 from secondface.spec.views import MarksView, ModelView
@@ -105,6 +106,7 @@ class Live:
             time.sleep(0.01)
 
     def stop(self) -> None:
+        desk_of_application(self.app).closing.set()
         self._server.should_exit = True
         self._thread.join(20)
         self.client.close()

@@ -9,6 +9,7 @@ import pytest
 
 from secondface.domain.pricing import Usage
 from secondface.gateway.acceptance import picture_asked
+from secondface.gateway.desk import desk_of_application
 from secondface.gateway.refusals import NotAcceptable
 from tests.surface.live import CLIP, OTHER_STILL, RESULT, STILL, Live, live
 
@@ -92,3 +93,25 @@ def test_accept_is_read_as_the_standard_says(accept: str, kind: str) -> None:
 def test_nothing_acceptable() -> None:
     with pytest.raises(NotAcceptable):
         picture_asked("image/*;q=0")
+
+
+def test_who_waits_is_let_go_when_the_server_ends() -> None:
+    with live() as server:
+        job = server.submit()
+        answers: list[str] = []
+        waiting = [
+            threading.Thread(target=lambda: answers.append(server.call("GET", f"/v1/jobs/{job}/events").text)),
+            threading.Thread(
+                target=lambda: answers.append(server.call("POST", "/v1/swap", files=pictures(server)).text)
+            ),
+        ]
+        for thread in waiting:
+            thread.start()
+        server.claim()
+        server.claim()  # both have reached the server
+        desk_of_application(server.app).closing.set()
+        for thread in waiting:
+            thread.join(5)
+            assert not thread.is_alive()
+    assert sorted("job.accepted" in answer for answer in answers) == [False, True]
+    assert '"state":"running"' in min(answers, key=lambda answer: "job.accepted" in answer)

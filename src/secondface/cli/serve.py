@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -86,6 +87,7 @@ def _run(app: FastAPI, settings: Settings, bound: socket.socket) -> None:
     import uvicorn
 
     from secondface.gateway.connections import PatientProtocol
+    from secondface.gateway.desk import desk_of_application
 
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, lifespan="on", timeout_keep_alive=_IDLE_S,
@@ -96,9 +98,14 @@ def _run(app: FastAPI, settings: Settings, bound: socket.socket) -> None:
     def ended(_number: int, _frame: Any) -> None:
         """The server hands a signal on when it has stopped; by then there is nothing left to do."""
 
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            desk_of_application(app).closing.set()  # streams of events would hold the server until its patience ends
+            super().handle_exit(sig, frame)
+
     before = {number: signal.signal(number, ended) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        uvicorn.Server(config).run(sockets=[bound])
+        Server(config).run(sockets=[bound])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -28,7 +28,7 @@ def options_of(request: Request) -> GatewayOptions:
 def caller_of(request: Request, _documented: Annotated[object, Depends(bearer)]) -> Caller:
     """The caller. Raises KeyUnknown, AccessProblem or RateLimited."""
     service, options, address = service_of(request), options_of(request), address_of(request)
-    service.rates.take(f"address:{address}", options.address_per_minute)
+    take_address(request)
     scheme, _, text = request.headers.get("authorization", "").partition(" ")
     try:
         if scheme.lower() != "bearer":
@@ -39,6 +39,11 @@ def caller_of(request: Request, _documented: Annotated[object, Depends(bearer)])
         raise
     service.rates.take(f"key:{caller.key_id}", caller.account.plan.requests_per_minute)
     return caller
+
+
+def take_address(request: Request) -> None:
+    """Count a request of its address. Raises RateLimited."""
+    service_of(request).rates.take(f"address:{address_of(request)}", options_of(request).address_per_minute)
 
 
 def address_of(request: Request) -> str:

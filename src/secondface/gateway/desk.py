@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Event
 from typing import Annotated, cast
 
 import anyio
 from anyio import to_thread
-from fastapi import Depends, Request
+from fastapi import Depends, FastAPI, Request
 
 from secondface.control.admission import Accepted
 from secondface.control.auth import Caller
@@ -38,6 +39,8 @@ class Desk:
     intake: Intake
     inputs: Inputs
     orders: Orders
+    closing: Event = field(default_factory=Event)
+    """Set when the server is told to end: what waits for jobs then stops waiting, and its callers come again."""
 
     @classmethod
     def over(cls, service: Service, options: GatewayOptions, resolve: Resolve | None = None) -> Desk:
@@ -68,7 +71,7 @@ class Desk:
     async def wait(self, caller: Caller, job: Job, seconds: float) -> Job:
         """The job when it has ended, or as it is after that time."""
         began = anyio.current_time()
-        while not job.ended and (spent := anyio.current_time() - began) < seconds:
+        while not job.ended and not self.closing.is_set() and (spent := anyio.current_time() - began) < seconds:
             # Looking costs a question to the database, late looking costs time: a twentieth of what was waited so far.
             await anyio.sleep(min(max(_SHORTEST_LOOK_S, spent / 20), _LONGEST_LOOK_S, seconds - spent))
             job = await to_thread.run_sync(self.service.requests.get, caller, job.id)
@@ -77,7 +80,12 @@ class Desk:
 
 def desk_of(request: Request) -> Desk:
     """The parts of the application that a request came to."""
-    return cast("Desk", request.app.state.desk)
+    return desk_of_application(request.app)
+
+
+def desk_of_application(app: FastAPI) -> Desk:
+    """The parts that an application was put together from."""
+    return cast("Desk", app.state.desk)
 
 
 WithDesk = Annotated[Desk, Depends(desk_of)]

@@ -90,7 +90,7 @@ async def events(
     """A job's events as they happen (server-sent events); ends with the job."""
     after = _number(last_event_id)
     await to_thread.run_sync(desk.service.requests.get, caller, job_id)  # a refusal comes before the stream
-    stream = job_events(desk.service, caller, job_id, after, desk.options.heartbeat_s)
+    stream = job_events(desk, caller, job_id, after)
     return StreamingResponse(
         stream, media_type="text/event-stream", headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     )

@@ -9,15 +9,16 @@ from anyio import to_thread
 
 from secondface.control.auth import Caller
 from secondface.domain.jobs import LIVE_JOBS
-from secondface.gateway.service import Service
+from secondface.gateway.desk import Desk
 from secondface.gateway.views import event_view
 
 _LOOK_S = 0.2
 _ENDINGS = frozenset({"job.succeeded", "job.failed", "job.cancelled", "job.expired"})
 
 
-async def job_events(service: Service, caller: Caller, job_id: str, after: int, silence_s: float) -> AsyncIterator[str]:
-    """Everything that happened after a number, then what happens, until the job has ended."""
+async def job_events(desk: Desk, caller: Caller, job_id: str, after: int) -> AsyncIterator[str]:
+    """Everything that happened after a number, then what happens, until the job or the server ends."""
+    service, silence_s = desk.service, desk.options.heartbeat_s
     yield "retry: 1000\n\n"
     said = anyio.current_time()
     while True:
@@ -28,7 +29,7 @@ async def job_events(service: Service, caller: Caller, job_id: str, after: int, 
             yield f"id: {after}\nevent: {recorded.event.kind}\ndata: {event_view(recorded).model_dump_json()}\n\n"
             if recorded.event.kind in _ENDINGS:
                 return
-        if job.state not in LIVE_JOBS:
+        if job.state not in LIVE_JOBS or desk.closing.is_set():
             return
         if anyio.current_time() - said > silence_s:
             said = anyio.current_time()

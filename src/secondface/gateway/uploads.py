@@ -11,7 +11,7 @@ from secondface import errors
 from secondface.control.uploads import PLACE
 from secondface.errors import LinkInvalid
 from secondface.gateway import refusals
-from secondface.gateway.access import WithCaller, WithService
+from secondface.gateway.access import WithCaller, WithService, take_address
 from secondface.gateway.desk import WithDesk
 from secondface.gateway.files import file_answer
 from secondface.gateway.forms import checked, media_type, read_json
@@ -74,6 +74,7 @@ async def receive(
     key: StoredKey, expires: Expires, signature: Signature, request: Request, desk: WithDesk
 ) -> StoredView:
     """Send the bytes of an upload to its signed link; no key is needed."""
+    take_address(request)
     await to_thread.run_sync(desk.service.check_link, key, "PUT", expires, signature)
     if not key.startswith(PLACE):
         raise LinkInvalid("Only uploads are sent by callers.")
@@ -94,6 +95,7 @@ async def send(
     key: StoredKey, expires: Expires, signature: Signature, request: Request, service: WithService
 ) -> Response:
     """The file of a signed link."""
+    take_address(request)
     await to_thread.run_sync(service.check_link, key, "GET", expires, signature)
     return await file_answer(request, service.objects, key, key.rsplit("/", 1)[-1])
 
