@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
+from prometheus_client import CollectorRegistry
 
+from secondface.control.speeds import Speeds
+from secondface.gateway.watch import Watch
+from secondface.spec.work import WorkOrder
 from tests.surface.live import CLIP, OTHER_STILL, RESULT, STILL, Live, events_of, live
 
 
@@ -289,3 +294,9 @@ def test_after_a_measured_job_the_quote_is_no_guess(server: Live) -> None:
     server.app.state.watch.step()
     offer = server.call("POST", "/v1/quotes", json=words).json()
     assert (offer["measured"], offer["expected_s"]) == (True, 1)
+    restarted = replace(server.service, speeds=Speeds())
+    Watch(restarted, CollectorRegistry()).step()
+    [known] = server.call("GET", "/v1/jobs", params={"limit": 1}).json()["data"]
+    with server.transactions.view() as work:
+        key = WorkOrder.read(work.jobs.get(known["id"]).spec).speed_key
+    assert restarted.speeds.rate("a10g", key, 1).measured

@@ -20,6 +20,7 @@ _PLACE_S = 90 * 86_400
 _PAGE = 500
 _ENDED = {"job.succeeded": "succeeded", "job.failed": "failed", "job.cancelled": "cancelled", "job.expired": "expired"}
 _RECENT = 200
+_REMEMBERED = 200
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200)
 
 
@@ -79,6 +80,8 @@ class Watch:
     def _step(self) -> int:
         seen = 0
         with self._service.transactions.view() as work:
+            if self._after is None:
+                self._remember(work)
             after = self._after if self._after is not None else int(work.cache.get(_PLACE) or 0)
             while page := work.journal.audit(None, after, _PAGE):
                 for recorded in page:
@@ -89,6 +92,11 @@ class Watch:
                 work.cache.put(_PLACE, str(after), _PLACE_S)
         self._after = after
         return seen
+
+    def _remember(self, work: UnitOfWork) -> None:
+        """Learn again from the last jobs what an earlier process knew: counters go on, speeds would begin anew."""
+        for job in reversed(work.jobs.page(None, ["succeeded"], limit=_REMEMBERED)):
+            self._learn(job)
 
     def _read(self, work: UnitOfWork, recorded: Recorded) -> None:
         state = _ENDED.get(recorded.event.kind)
