@@ -136,7 +136,8 @@ def test_every_picture_is_written_in_every_format(name: str, ending: str, tmp_pa
     assert again.coding.depth == ((12 if out.suffix == ".avif" else 16) if deep else 8)
     if not row.opaque:
         assert (again.alpha is not None) == (row.alpha and out.suffix != ".jpg")
-    assert bool(notes) == ((row.alpha and out.suffix == ".jpg") or (row.depth > 8 and not deep))
+    halved = row.depth > 8 and out.suffix == ".avif" and not row.mode.startswith("I;")
+    assert bool(notes) == ((row.alpha and out.suffix == ".jpg") or (row.depth > 8 and not deep) or halved)
     before, after = still.frame.rgb.astype(int), again.frame.rgb.astype(int)
     if out.suffix in (".png", ".tiff"):
         np.testing.assert_array_equal(after, before)

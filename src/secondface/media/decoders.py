@@ -35,7 +35,7 @@ from secondface.media.containers import open_input, reading_failures
 from secondface.media.damage import Damage
 from secondface.media.limits import Limits
 from secondface.media.ratios import seconds
-from secondface.media.timeline import JUMPING, timed_packets
+from secondface.media.timeline import JUMPING, UNTIMED, Slots, timed_packets
 from secondface.media.video_facts import codec_name
 
 ANY_GPU = "gpu"
@@ -204,7 +204,10 @@ class PictureSource:
         """Every picture, but for those of the first `skipped` packets."""
         packets = islice(timed_packets(self.container, self._format_name, [self.stream]), skipped, None)
         self._damage = damage = Damage()
+        slots = Slots() if self._format_name in UNTIMED else None
         while (packet := self._next_packet(packets, damage)) is not None:
+            if slots is not None:
+                slots.put(packet)
             try:
                 with reading_failures(self.path, damage.where):
                     pictures = self._pictures_of(packet)
@@ -212,6 +215,8 @@ class PictureSource:
                 damage.skip(cause)
                 continue
             for picture in pictures:
+                if slots is not None:
+                    slots.take(picture)
                 damage.see(picture)
                 try:
                     self._limits.check_size(self.path.name, picture.width, picture.height, video=True)

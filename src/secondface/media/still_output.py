@@ -89,7 +89,7 @@ def write_still(
             if isinstance(frame, DeepFrame) and _stays_deep(name, coding):
                 quality = _quality(name, options, coding) or 90
                 content = deep_bytes(name, frame, coding, about, quality)
-                if name == "AVIF" and quality < _WHOLE_COLOUR:
+                if name == "AVIF" and quality < _WHOLE_COLOUR and not coding.is_gray:
                     notes += ("AVIF of more than 8 bits keeps colour at half the size (4:2:0) below quality 100",)
             else:
                 plain, more = _plain(name, frame, coding)

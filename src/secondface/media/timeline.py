@@ -6,6 +6,7 @@ picture and sound, which are read apart, stay together. Must not know codecs.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,11 +15,14 @@ from typing import TypeVar
 from av.container import InputContainer
 from av.packet import Packet
 from av.stream import Disposition, Stream
+from av.video.frame import VideoFrame
 
 from secondface.media.ratios import exact, seconds
 
 JUMPING = ("mpegts", "mpeg")
 """Formats that are joined by putting one behind the other."""
+UNTIMED = ("avi",)
+"""Formats that do not say when a picture is shown."""
 _STEADY = ("video", "audio")
 """Kinds of streams whose packets follow each other without end; only these show a jump."""
 _BACK = Fraction(1, 10)
@@ -68,6 +72,34 @@ class Timeline:
             place.offset = self._newest
         place.next = time + place.offset + duration
         return place.offset
+
+
+class Slots:
+    """Times of showing for a file that tells only the order of decoding (AVI): the k-th picture takes the k-th time.
+
+    FFmpeg's guess puts pictures that follow B frames up to three places too late.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[int] = []
+        self._most: int | None = None
+        self._base: Fraction | None = None
+
+    def put(self, packet: Packet[_Any]) -> None:
+        """`packet` goes to the decoder."""
+        if packet.size and packet.dts is not None:
+            heapq.heappush(self._open, packet.dts)
+            self._base = packet.time_base
+
+    def take(self, picture: VideoFrame) -> None:
+        """Give `picture`, the next to be shown, its time."""
+        if self._most is None:
+            self._most = len(self._open)
+        while len(self._open) > self._most:
+            # packets that stand for no picture would move all that follow
+            heapq.heappop(self._open)
+        if self._open and self._base is not None:
+            picture.pts, picture.time_base = heapq.heappop(self._open), self._base
 
 
 def timed_packets(container: InputContainer, format_name: str, wanted: Iterable[Stream]) -> Iterator[Packet[Stream]]:

@@ -122,3 +122,12 @@ def test_a_film_without_frames_is_empty(make_clip: MakeClip, tmp_path: Path) -> 
         VideoReader(path)
     with pytest.raises(MediaEmpty):
         probe(path)
+
+
+@pytest.mark.parametrize(("codec", "frames_between"), [("libx264", "0"), ("libx264", "3"), ("mpeg4", "2")])
+def test_an_avi_shows_its_frames_evenly(make_clip: MakeClip, codec: str, frames_between: str) -> None:
+    options = {"bf": frames_between, "g": "12", "b_strategy": "0"}
+    source = make_clip("clip.avi", codec=codec, stamps=range(30), time_base=Fraction(1, 25), options=options)
+    with VideoReader(source) as reader:
+        times = [frame.pts * frame.time_base for frame in reader.frames() if frame.pts is not None]
+    assert times == [Fraction(index, 25) for index in range(30)]
