@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from tests.surface.live import LIMITS, STILL, Live, live
+from tests.surface.live import HASTY, STILL, Live, live
 
 
 @pytest.fixture(scope="module")
 def server() -> Generator[Live, None, None]:
-    with live(refused_per_minute=10_000, uploads_at_once=2) as running:
+    with live(bodies=HASTY, refused_per_minute=10_000, uploads_at_once=2) as running:
         yield running
 
 
@@ -78,7 +78,7 @@ def test_junk_without_an_announcement_is_cut_off(server: Live) -> None:
 
 def test_a_file_over_the_limit_is_not_kept(server: Live) -> None:
     before = list(server.objects.keys("uploads/"))
-    lines = (f"Content-Length: {LIMITS.file_bytes + 1}",)
+    lines = (f"Content-Length: {HASTY.file_bytes + 1}",)
     assert code_of(raw(server, head(server, "PUT", link_of(server), *lines)))[0] == 413
     boundary = "Content-Type: multipart/form-data; boundary=x"
     lines = (boundary, f"Content-Length: {100 << 20}")

@@ -44,7 +44,7 @@ def far() -> Generator[Receiver, None, None]:
 
 @pytest.fixture
 def server() -> Generator[Live, None, None]:
-    with live(resolve=Names(), private_networks=("127.0.0.0/8",), fetch_s=2.0) as running:
+    with live(resolve=Names(), private_networks=("127.0.0.0/8",), fetch_s=20.0) as running:
         yield running
 
 
