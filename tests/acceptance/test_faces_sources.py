@@ -46,5 +46,5 @@ def test_a_hand_before_the_mouth_does_not(tracker: FaceTracker) -> None:
 
 
 def test_glasses_go_along(tracker: FaceTracker) -> None:
-    under_eyes = sum(zones(COARSE_DENSITY, 0.1).glasses)
+    under_eyes = np.sum(zones(COARSE_DENSITY, 0.1).glasses, axis=0)
     assert share(certain(tracker, "synth_P007_glasses_derived.jpg"), under_eyes) > 0.9

@@ -60,7 +60,7 @@ def test_mirroring_maps_features_onto_features() -> None:
 
 def in_mouth() -> np.ndarray:
     """Which triangles lie between the lips, where the atlas has no room."""
-    return np.isin(topology().triangles, INNER_LIPS).all(1)
+    return np.asarray(np.isin(topology().triangles, INNER_LIPS).all(axis=1))
 
 
 def test_no_triangle_is_flat_and_none_lies_over_another_on_the_atlas() -> None:
