@@ -29,9 +29,14 @@ def error_classes() -> list[type[SecondfaceError]]:
 
 def _descend(root: type[SecondfaceError]) -> Iterator[type[SecondfaceError]]:
     yield root
-    for child in root.__subclasses__():
+    # subclasses come in the order of their modules' import, which is another one in each process
+    for child in sorted(root.__subclasses__(), key=_place):
         if child.__module__ in _PLACES:
             yield from _descend(child)
+
+
+def _place(error: type[SecondfaceError]) -> int:
+    return list(_PLACES).index(error.__module__) if error.__module__ in _PLACES else len(_PLACES)
 
 
 def _remedy(error: type[SecondfaceError]) -> str:

@@ -112,8 +112,8 @@ class PriceRow:
         """The most device-active ms whose charge stays within the limit; None: any, because the price is zero."""
         if not self.price_micros:
             return None
-        seconds = limit_micros // self.price_micros // self.step_s * self.step_s
-        return seconds * 1000 if seconds >= self.minimum_s else 0
+        seconds = limit_micros // self.price_micros
+        return seconds // self.step_s * self.step_s * 1000 if seconds >= self.minimum_s else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from secondface.domain.pricing import (
@@ -231,6 +231,7 @@ def test_a_version_cannot_start_before_a_later_one() -> None:
 
 
 @given(ROWS, st.integers(0, 10**9))
+@example(PriceRow(tier="x", price_micros=1, minimum_s=10, step_s=7), 12)
 def test_what_is_affordable_is_within_the_limit_and_a_step_more_is_not(row: PriceRow, limit: int) -> None:
     ms = row.affordable_ms(limit)
     if ms is None:
