@@ -14,6 +14,7 @@ import click
 
 from secondface import __version__
 from secondface.cli.commands import Command, Session, json_option, session
+from secondface.cli.details import said
 from secondface.cli.exits import NEGATIVE, OK
 from secondface.cli.language import gettext as _
 from secondface.errors import SecondfaceError
@@ -108,7 +109,7 @@ def _devices() -> Iterator[Finding]:
     from secondface.models.devices import probe_devices, resolve_device
 
     for status in probe_devices():
-        yield Finding(status.device, "ok" if status.usable else "note", status.reason or _("works"))
+        yield Finding(status.device, "ok" if status.usable else "note", said(status.reason) or _("works"))
     if Path("/dev/nvidia0").exists() and resolve_device("auto") == "cpu":
         yield Finding("GPU", "note", _("An NVIDIA card is present, but models run on the CPU; see the reasons above."))
 
@@ -151,5 +152,10 @@ def _fonts() -> Iterator[Finding]:
 def _cage() -> Iterator[Finding]:
     from secondface.media.cage_check import checked_protections
 
+    names = {
+        "process": _("process"), "user": _("user"), "rlimits": _("limits"), "no other file": _("no other file"),
+        "no socket": _("no socket"), "no second process": _("no second process"),
+    }  # fmt: skip
     for each in checked_protections():
-        yield Finding(_("cage"), "ok" if each.active else "note", f"{each.name}: {each.detail}")
+        name = names.get(each.name, each.name)
+        yield Finding(_("cage"), "ok" if each.active else "note", f"{name}: {said(each.detail)}")

@@ -28,7 +28,7 @@ def show_jobs(screen: Screen, jobs: tuple[JobView, ...]) -> None:
 
 
 def _row(job: JobView) -> tuple[str, ...]:
-    note = _waiting(job) or (job.error or "")
+    note = _waiting(job) or job.error or (_("earlier result") if job.cause == "cached" else "")
     cost = format_micros(job.cost_micros, job.currency)
     return job.id, state_word(job), _frames(job), cost, short_moment(job.created_ms), note
 
@@ -38,7 +38,8 @@ def show_job(screen: Screen, job: JobView) -> None:
     cost = format_micros(job.cost_micros, job.currency)
     rows = [
         (_("job"), job.id), (_("state"), state_word(job)), (_("waits because"), _waiting(job)),
-        (_("error"), job.error or ""), (_("frames"), _frames(job)), (_("attempts"), str(job.attempts)),
+        (_("error"), job.error or ""), (_("note"), cause_note(job)),
+        (_("frames"), _frames(job)), (_("attempts"), str(job.attempts)),
         (_("tier"), job.tier), (_("price per device second"), format_micros(job.price_micros, job.currency)),
         (_("set aside"), format_micros(job.hold_micros, job.currency)), (_("cost"), cost),
         (_("made at"), moment(job.created_ms)),
@@ -108,6 +109,11 @@ def state_word(job: JobView) -> str:
         "succeeded": _("done"), "failed": _("failed"), "cancelled": _("cancelled"), "expired": _("expired"),
     }  # fmt: skip
     return words[job.state]
+
+
+def cause_note(job: JobView) -> str:
+    """Why a job that did nothing has a result."""
+    return _("the result of an earlier, equal job; it costs nothing") if job.cause == "cached" else ""
 
 
 def _waiting(job: JobView) -> str:

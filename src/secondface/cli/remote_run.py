@@ -16,7 +16,7 @@ from secondface.cli.details import said
 from secondface.cli.exits import OK, SOME_FAILED, exit_code
 from secondface.cli.inputs import Gathered
 from secondface.cli.job_bar import JobBar, job_bar
-from secondface.cli.job_views import job_object, receipt_object, show_job_receipt
+from secondface.cli.job_views import cause_note, job_object, receipt_object, show_job_receipt
 from secondface.cli.job_words import job_words
 from secondface.cli.language import gettext as _
 from secondface.cli.output_names import output_paths, prepare_folder
@@ -130,9 +130,11 @@ def _show_result(own: Session, client: Client, job: JobView, output: Path) -> No
     own.screen.rows([
         ("  " + _("output"), str(output), f"{output.stat().st_size / 1e6:.2f} MB"),
         ("  " + _("job"), job.id, _("tier {tier}").format(tier=job.tier)),
-        ("  " + _("frames"), str(job.done_frames), ""),
+        ("  " + _("frames"), str((job.total_frames if job.cause == "cached" else None) or job.done_frames), ""),
         ("  " + _("cost"), format_micros(job.cost_micros, job.currency), ""),
     ], dim=(2,))  # fmt: skip
+    if note := cause_note(job):
+        own.screen.note(note)
     if receipt is not None:
         show_job_receipt(own.screen, receipt, job.tier)
 

@@ -24,11 +24,13 @@ def report_object(report: RunReport) -> dict[str, object]:
 def show_report(screen: Screen, report: RunReport) -> None:
     """Frames, faces and speed, stage by stage, and where the output is."""
     size_mb = report.output.stat().st_size / 1e6
+    swaps = any(stage.name == "face_swap" for stage in report.stages)
+    changed = _("faces changed: {number}").format(number=report.faces_swapped) if swaps else ""
     screen.heading(_("Result"))
     screen.rows([
         ("  " + _("output"), str(report.output), f"{report.width}x{report.height}, {size_mb:.2f} MB"),
-        *(_of_video(report) if report.kind == "video" else ()),
-        ("  " + _("people"), str(report.faces), _("faces changed: {number}").format(number=report.faces_swapped)),
+        *(_of_video(report, swaps=swaps) if report.kind == "video" else ()),
+        ("  " + _("people"), str(report.faces), changed),
         ("  " + _("memory"), f"{report.peak_rss_bytes / 2**20:.0f} MB", _("at most")),
         ("  " + _("id in its label"), report.produce_id, ""),
     ], dim=(2,))  # fmt: skip
@@ -38,10 +40,11 @@ def show_report(screen: Screen, report: RunReport) -> None:
         screen.note(note)
 
 
-def _of_video(report: RunReport) -> list[tuple[str, str, str]]:
+def _of_video(report: RunReport, *, swaps: bool) -> list[tuple[str, str, str]]:
     rate = report.frames * 1000 / max(1, report.phases_ms["run"])
+    swapped = _("with a new face: {number}").format(number=report.swapped_frames) if swaps else ""
     return [
-        ("  " + _("frames"), str(report.frames), _("with a new face: {number}").format(number=report.swapped_frames)),
+        ("  " + _("frames"), str(report.frames), swapped),
         ("  " + _("speed"), _("{rate} fps").format(rate=f"{rate:.1f}"), ""),
         *(("  " + _("stream"), *_stream(line)) for line in report.streams),
     ]

@@ -73,18 +73,18 @@ class Protection:
 def protections() -> tuple[Protection, ...]:
     """What a caged process on this machine is held by, in the order in which it is put on."""
     if not can_cage():
-        return (Protection("cage", False, "files are read in this process: only Linux can cage a process"),)
+        return (Protection("cage", False, detail="files are read in this process: only Linux can cage a process"),)
     version, reason = landlock_version(), filter_reason()
     root = os.geteuid() == 0
     return (
-        Protection("process", True, "each file is looked at in a process of its own"),
-        Protection("user", True, "runs as nobody" if root else "runs as this user, without new privileges"),
-        Protection("rlimits", True, "memory, CPU time, open files and output are limited"),
+        Protection("process", True, detail="each file is looked at in a process of its own"),
+        Protection("user", True, detail="runs as nobody" if root else "runs as this user, without new privileges"),
+        Protection("rlimits", True, detail="memory, CPU time, open files and output are limited"),
         Protection(
             "Landlock", version > 0,
-            f"version {version}: no path can be opened" if version else "the kernel has none; seccomp has to do",
+            detail=f"version {version}: no path can be opened" if version else "the kernel has none; seccomp has to do",
         ),
-        Protection("seccomp", reason is None, reason or "no socket, no program, no other process, no path"),
+        Protection("seccomp", reason is None, detail=reason or "no socket, no program, no other process, no path"),
     )  # fmt: skip
 
 

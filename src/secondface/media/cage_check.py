@@ -28,8 +28,11 @@ def checked_protections() -> tuple[Protection, ...]:
     tried = json.loads(outcome.lines[0])
     if "unavailable" in tried:
         raise CageUnavailable(tried["unavailable"])
-    words = {False: "tried, and refused", True: "tried, and it worked"}
-    return (*protections(), *(Protection(f"no {door}", not open_, words[open_]) for door, open_ in tried.items()))
+    return (*protections(), *(_outcome(door, was_open=was_open) for door, was_open in tried.items()))
+
+
+def _outcome(door: str, *, was_open: bool) -> Protection:
+    return Protection(f"no {door}", not was_open, detail="tried, and it worked" if was_open else "tried, and refused")
 
 
 def try_doors(given: Given) -> Iterator[object]:  # noqa: ARG001  the shape of a task

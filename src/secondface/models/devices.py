@@ -147,7 +147,9 @@ def probe_devices() -> list[DeviceStatus]:
 def _probe(device: Device) -> DeviceStatus:
     provider = PROVIDERS[device]
     if provider not in ort.get_available_providers():
-        return DeviceStatus(device, False, f"this build of onnxruntime has no {provider}; install onnxruntime-gpu")
+        return DeviceStatus(
+            device, False, reason=f"this build of onnxruntime has no {provider}; install onnxruntime-gpu"
+        )
     if device == "cpu":
         return DeviceStatus(device, True, "")
     return _probe_session(device)
@@ -163,5 +165,7 @@ def _probe_session(device: Device) -> DeviceStatus:
         return DeviceStatus(device, False, str(error).splitlines()[0])
     # ONNX Runtime goes on with the CPU when a provider's libraries do not load, and says so only in its log.
     if provider not in session.get_providers():
-        return DeviceStatus(device, False, f"{provider} does not start: its driver or libraries are not installed here")
+        return DeviceStatus(
+            device, False, reason=f"{provider} does not start: its driver or libraries are not installed here"
+        )
     return DeviceStatus(device, True, "")

@@ -45,6 +45,15 @@ def test_a_job_says_why_it_waits(capsys: pytest.CaptureFixture[str]) -> None:
     assert "¥0.039" in told
 
 
+def test_a_job_that_cost_nothing_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    job = JOB.model_copy(update={"state": "succeeded", "waiting": None, "cause": "cached"})
+    show_job(Screen(), job)
+    show_jobs(Screen(), (job,))
+    told = capsys.readouterr().out
+    assert "the result of an earlier, equal job" in told
+    assert "earlier" in told.rsplit("note", 1)[-1]
+
+
 def test_a_receipt_of_several_attempts(capsys: pytest.CaptureFixture[str]) -> None:
     show_job_receipt(Screen(), receipt(), "a10g")
     told = capsys.readouterr().out
