@@ -19,6 +19,9 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """Name and port to addresses in text; raises OSError."""
 _Address = IPv4Address | IPv6Address
 _NAT64 = IPv6Network("64:ff9b::/96")
+_UNICAST = IPv6Network("2000::/3")
+_NEVER = tuple(map(ip_network, ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20")))
+"""Reserved, but the standard library calls it public; which of it, depends on its version."""
 _RESOLVE_S = 5.0
 
 
@@ -79,7 +82,9 @@ class AddressGuard:
         if any(inner in network for network in self._allowed if network.version == inner.version):
             return True
         special = inner.is_multicast or inner.is_reserved or inner.is_unspecified or inner.is_link_local
-        return inner.is_global and not special
+        # Site-local addresses are private, and count as public: of IPv6 nothing is but what was ever given out.
+        special = special or (isinstance(inner, IPv6Address) and inner not in _UNICAST)
+        return inner.is_global and not special and not any(inner in network for network in _NEVER)
 
 
 def _inner(number: _Address) -> _Address:
