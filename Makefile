@@ -16,7 +16,7 @@ SHARED ?= ../shared
 
 CHECKED := src tests tools bench
 
-.PHONY: help demo serve test check unit bench quality docs locks
+.PHONY: help demo serve test peers check unit bench quality docs locks
 .DEFAULT_GOAL := help
 
 help:
@@ -35,7 +35,15 @@ demo: $(RUNTIME)
 serve: $(RUNTIME)
 	@$(PY) -m secondface serve
 
-test: check unit
+test: peers check unit
+
+# Programs that some tests start or call; where they can't be installed those tests skip, with this line. They are a
+# part of the machine, so they are asked for by name and not by a stamp.
+peers:
+	@command -v curl >/dev/null && command -v jq >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		{ apt-get -qq update; DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
+			curl jq postgresql >/dev/null; } || echo "To run all tests: apt-get install curl jq postgresql"; }
 
 check: $(DEVELOPMENT)
 	$(PY) -m ruff check $(CHECKED)

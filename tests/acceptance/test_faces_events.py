@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
 import cv2
 import numpy as np
@@ -16,9 +15,9 @@ from secondface.models.sessions import OrtSessions
 from secondface.vision.choose import FaceChooser
 from secondface.vision.find import same_place
 from secondface.vision.track import FaceTracker
+from tests.sample_media import MEDIA, needs_media
 
-MEDIA = Path(__file__).parents[2] / "../shared/media"
-pytestmark = pytest.mark.skipif(not MEDIA.is_dir(), reason="../shared/media is not here")
+pytestmark = needs_media
 WIDTH, HEIGHT = SIZE = (640, 360)
 Story = list[tuple[list[Face], int]]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,9 +10,9 @@ from secondface.models.sessions import OrtSessions
 from secondface.vision.mesh_topology import zones
 from secondface.vision.source_atlas import COARSE_DENSITY, build_atlas
 from secondface.vision.track import FaceTracker
+from tests.sample_media import PORTRAITS, needs_media
 
-PORTRAITS = Path(__file__).parents[2] / "../shared/media/portraits"
-pytestmark = pytest.mark.skipif(not PORTRAITS.is_dir(), reason="../shared is not here")
+pytestmark = needs_media
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import cv2
 import numpy as np
 import pytest
@@ -12,9 +10,9 @@ from secondface.frames import RGB8, ArrayFrame, Face
 from secondface.models.sessions import OrtSessions
 from secondface.vision.identity import SAME_PERSON, distance
 from secondface.vision.track import FaceTracker
+from tests.sample_media import MEDIA, needs_media
 
-MEDIA = Path(__file__).parents[2] / "../shared/media"
-pytestmark = pytest.mark.skipif(not MEDIA.is_dir(), reason="../shared/media is not here")
+pytestmark = needs_media
 PORTRAITS = sorted(path.name for path in (MEDIA / "portraits").glob("*")) if MEDIA.is_dir() else []
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +15,9 @@ from secondface.models.sessions import OrtSessions
 from secondface.vision.detect import FaceDetector
 from secondface.vision.mesh import FaceMesher
 from secondface.vision.track import FaceTracker
+from tests.sample_media import MEDIA, needs_media
 
-MEDIA = Path(__file__).parents[2] / "../shared/media"
-pytestmark = pytest.mark.skipif(not MEDIA.is_dir(), reason="../shared/media is not here")
+pytestmark = needs_media
 ONE_FACE = [
     "real_intel_headpose_male_480x270_p12.mp4", "synth_talk_P006_360p25.mp4", "synth_talk_P006_720p25.mp4",
     "synth_talk_P009_480p30_lightchange.mp4",

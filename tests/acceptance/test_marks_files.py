@@ -16,8 +16,8 @@ from secondface.media.read import VideoReader
 from secondface.media.write import VideoWriter
 from secondface.provenance.metadata import metadata_marks, read_marks, require_marks
 from secondface.provenance.xmp import DIGITAL_SOURCE_TYPE, IPTC_EXTENSION, TC260
+from tests.sample_media import MEDIA, needs_media
 
-MEDIA = Path(__file__).parents[2] / ".." / "shared" / "media"
 MARKS = metadata_marks("run-0123456789abcdef", "91110000EXAMPLE00X100000001")
 OLD = '{"Label":"1","ContentProducer":"somebody-else","ProduceID":"old"}'
 
@@ -80,7 +80,7 @@ def test_mp4_keeps_the_label_in_the_metadata_box_of_the_movie(tmp_path: Path) ->
     assert b"mdtaAIGC" in data
 
 
-@pytest.mark.skipif(not MEDIA.is_dir(), reason="the folder of shared media is not here")
+@needs_media
 @pytest.mark.parametrize("folder", ["formats", "broken"])
 def test_reading_the_marks_of_any_file_answers_or_refuses_with_a_code(folder: str) -> None:
     files = sorted(path for path in (MEDIA / folder).iterdir() if path.is_file())

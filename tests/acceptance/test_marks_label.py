@@ -13,11 +13,12 @@ from secondface.media.write import VideoWriter
 from secondface.models.sessions import OrtSessions
 from secondface.vision.label import GLYPH_SHARE, LabelPainter
 from secondface.vision.track import FaceTracker
+from tests.sample_media import MEDIA, needs_media
 
-VIDEOS = Path(__file__).parents[2] / ".." / "shared" / "media" / "videos"
+VIDEOS = MEDIA / "videos"
 CLIPS = sorted(VIDEOS.glob("*.mp4")) if VIDEOS.is_dir() else []
 
-pytestmark = pytest.mark.skipif(not CLIPS, reason="the folder of shared media is not here")
+pytestmark = needs_media
 
 
 def light(rgb: np.ndarray) -> np.ndarray:

@@ -21,10 +21,10 @@ from secondface.models.sessions import OrtSessions
 from secondface.pipeline.run import run_file
 from secondface.provenance.metadata import read_marks
 from secondface.spec.schemas import RunRequest
+from tests.sample_media import MEDIA, needs_media
 
-MEDIA = Path(__file__).parents[2] / "../shared/media"
 pytestmark = [
-    pytest.mark.skipif(not MEDIA.is_dir(), reason="the shared media are not beside this checkout"), pytest.mark.slow,
+    needs_media, pytest.mark.slow,
 ]  # fmt: skip
 SOURCE = MEDIA / "portraits/synth_P010_woman_bun_light_front.jpg"
 GIF, WEBP = MEDIA / "formats/img_animated.gif", MEDIA / "formats/img_animated.webp"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -15,9 +14,9 @@ from secondface.media.caged_task import INSPECTION, caged_task
 from secondface.media.limits import Limits
 from secondface.media.probe import PROBE_CAGE, answer_of, opened_alone, probe
 from secondface.media.read import VideoReader
+from tests.sample_media import MEDIA, needs_media
 
-MEDIA = Path(__file__).parents[2] / ".." / "shared" / "media"
-pytestmark = pytest.mark.skipif(not MEDIA.is_dir(), reason="the shared media are not beside this checkout")
+pytestmark = needs_media
 
 CODES = {
     "bad_box_size.mp4": "media_corrupt",

@@ -19,9 +19,9 @@ from secondface.models.sessions import OrtSessions
 from secondface.pipeline.run import run_file
 from secondface.provenance.metadata import read_marks
 from secondface.spec.schemas import RunRequest
+from tests.sample_media import MEDIA, needs_media
 
-MEDIA = Path(__file__).parents[2] / ".." / "shared" / "media"
-pytestmark = pytest.mark.skipif(not MEDIA.is_dir(), reason="the shared media are not beside this checkout")
+pytestmark = needs_media
 
 WOMAN, SELFIE = "synth_P009_woman_dark_long_front.jpg", "synth_P006_selfie_outdoor.jpg"
 

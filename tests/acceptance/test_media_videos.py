@@ -23,10 +23,10 @@ from secondface.errors import InvalidOption, MediaEmpty
 from secondface.media.read import VideoReader
 from secondface.media.side_streams import StreamReport
 from secondface.media.write import VideoOptions, VideoWriter
+from tests.sample_media import MEDIA, needs_media
 
-MEDIA = Path(__file__).parents[2] / ".." / "shared" / "media"
 FORMATS = MEDIA / "formats"
-pytestmark = pytest.mark.skipif(not MEDIA.is_dir(), reason="the shared media are not beside this checkout")
+pytestmark = needs_media
 
 CLIPS = sorted((MEDIA / "videos").glob("*.mp4"))
 OUTPUTS = (".mp4", ".mov", ".mkv", ".webm")

@@ -1,7 +1,5 @@
 """The super-resolution models on the synthetic portraits: the figures that their conversion was accepted with."""
 
-from pathlib import Path
-
 import cv2
 import numpy as np
 import pytest
@@ -10,14 +8,14 @@ from secondface.frames import RGB8
 from secondface.models.sessions import OrtSessions
 from secondface.vision.restore import FaceRestorer, auto_strength, choose_denoise
 from secondface.vision.sharpness import sharpness
+from tests.sample_media import PORTRAITS, needs_media
 
-PORTRAITS = Path(__file__).parents[2] / ".." / "shared" / "media" / "portraits"
 FRONTAL = (
     "synth_P001_woman_short_curly_front", "synth_P002_woman_light_curly_front", "synth_P005_man_beard_older_front",
     "synth_P006_woman_slick_medium_dark_front", "synth_P007_man_afro_dark_front", "synth_P009_woman_dark_long_front",
 )  # fmt: skip
 
-pytestmark = pytest.mark.skipif(not PORTRAITS.is_dir(), reason="the folder of shared media is not here")
+pytestmark = needs_media
 
 
 @pytest.fixture(scope="module")

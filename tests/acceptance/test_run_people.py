@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -14,9 +12,9 @@ from secondface.models.sessions import OrtSessions
 from secondface.pipeline.people import Picture, build_sources, describe_reference
 from secondface.vision.identity import SAME_PERSON, distance
 from secondface.vision.track import FaceTracker
+from tests.sample_media import MEDIA, needs_media
 
-MEDIA = Path(__file__).parents[2] / "../shared/media"
-pytestmark = pytest.mark.skipif(not MEDIA.is_dir(), reason="../shared/media is not here")
+pytestmark = needs_media
 PORTRAITS = MEDIA / "portraits"
 
 

@@ -25,9 +25,9 @@ from secondface.pipeline.run import RunReport, run_file, swap_arrays
 from secondface.provenance.metadata import read_marks
 from secondface.spec.graph import LabelSpec
 from secondface.spec.schemas import RunRequest
+from tests.sample_media import MEDIA, needs_media
 
-MEDIA = Path(__file__).parents[2] / "../shared/media"
-pytestmark = pytest.mark.skipif(not MEDIA.is_dir(), reason="../shared/media is not here")
+pytestmark = needs_media
 PORTRAITS = MEDIA / "portraits"
 WOMAN = PORTRAITS / "synth_P009_woman_dark_long_front.jpg"
 OTHER = PORTRAITS / "synth_P010_woman_bun_light_front.jpg"

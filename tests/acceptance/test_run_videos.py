@@ -26,9 +26,9 @@ from secondface.pipeline.engine import Progress
 from secondface.pipeline.run import run_file
 from secondface.provenance.metadata import read_marks
 from secondface.spec.schemas import RunRequest
+from tests.sample_media import MEDIA, needs_media
 
-MEDIA = Path(__file__).parents[2] / "../shared/media"
-pytestmark = pytest.mark.skipif(not MEDIA.is_dir(), reason="../shared/media is not here")
+pytestmark = needs_media
 WOMAN = MEDIA / "portraits/synth_P009_woman_dark_long_front.jpg"
 MAN = MEDIA / "portraits/synth_P005_man_beard_older_front.jpg"
 CLIP = MEDIA / "videos/synth_talk_P006_360p25.mp4"

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from secondface.models.sessions import OrtSessions
+from tests.sample_media import MEDIA, SHARED, needs_media
 from tools.quality_sheet.cases import CLIP_RUNS, ClipRun, portrait
 from tools.quality_sheet.figures import CLIP_BOUNDS, ClipMeasure, measure_clip, steadiness, swapped_share
 from tools.quality_sheet.outside import OutsideView
 
-SHARED = Path(__file__).parents[2] / "../shared"
-pytestmark = [pytest.mark.skipif(not SHARED.is_dir(), reason="../shared is not here"), pytest.mark.slow]
-MEDIA = SHARED / "media"
+pytestmark = [needs_media, pytest.mark.slow]
 ASK_EVERY = 6
 TWO_PEOPLE = [run for run in CLIP_RUNS if len(run.sources) == 2]
 

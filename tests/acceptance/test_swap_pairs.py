@@ -14,13 +14,12 @@ from secondface.media.images import read_still
 from secondface.models.sessions import OrtSessions
 from secondface.pipeline.run import run_file
 from secondface.spec.schemas import RunRequest
+from tests.sample_media import MEDIA, SHARED, needs_media
 from tools.quality_sheet.cases import HARD_PAIRS, PAIRS, Pair, portrait
 from tools.quality_sheet.figures import PairMeasure, measure_pair, median_identity
 from tools.quality_sheet.outside import OutsideView
 
-SHARED = Path(__file__).parents[2] / "../shared"
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="../shared is not here")
-MEDIA = SHARED / "media"
+pytestmark = needs_media
 WAIVED = {"visible": False, "acknowledgement": "A test looks at it."}
 
 

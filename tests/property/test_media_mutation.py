@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -15,10 +14,10 @@ from bench.hostile_media import MOST_GROWTH_MB, MOST_S, Traps, examined, origina
 from bench.mutations import Original, mutant
 from secondface.media.cage import can_cage
 from secondface.media.caged_task import CagedTask
+from tests.sample_media import MEDIA, needs_media
 
-MEDIA = Path(__file__).parents[2] / ".." / "shared" / "media"
 pytestmark = [
-    pytest.mark.skipif(not MEDIA.is_dir(), reason="the shared media are not beside this checkout"),
+    needs_media,
     pytest.mark.skipif(not can_cage(), reason="only Linux can cage a process"),
     pytest.mark.slow,
 ]

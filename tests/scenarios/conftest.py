@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.sample_media import MEDIA, NO_MEDIA
+
 SAMPLE = Path(str(files("secondface.cli") / "sample"))
 
 
@@ -124,9 +126,8 @@ def shared() -> Callable[[str], Path]:
     """Media of ../shared, for what the bundled sample cannot show."""
 
     def find(name: str) -> Path:
-        path = Path(__file__).parents[3] / "shared" / "media" / name
-        if not path.exists():
-            pytest.skip(f"needs ../shared/media/{name}")
-        return path
+        if not MEDIA.is_dir():
+            pytest.skip(NO_MEDIA)
+        return MEDIA / name
 
     return find
