@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from secondface import errors
-from secondface.control.auth import Caller
 from secondface.domain.ports import QueueView
 from secondface.domain.pricing import PriceRow
 from secondface.gateway.access import WithCaller, WithService
@@ -169,9 +168,5 @@ def audit(
         for each in service.accounts.audit(caller, after, limit)
         if each.position is not None and each.digest is not None
     )  # fmt: skip
-    broken = _broken(service, caller) if check else None
+    broken = service.accounts.audit_break(caller) if check else None
     return AuditPage(data=rows, next=rows[-1].position if len(rows) == limit else None, broken_at=broken)
-
-
-def _broken(service: Service, caller: Caller) -> int | None:
-    return service.accounts.audit_break(caller)
