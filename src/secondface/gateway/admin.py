@@ -135,10 +135,10 @@ def fleet(caller: WithCaller, service: WithService) -> FleetView:
     with service.transactions.view() as work:
         queues = {each.tier: each for each in work.jobs.queues()}
     tiers = dict.fromkeys((*service.tiers, *queues))
-    return FleetView(data=tuple(tier_view(service, queues.get(tier, QueueView(tier=tier))) for tier in tiers))
+    return FleetView(data=tuple(_tier_view(service, queues.get(tier, QueueView(tier=tier))) for tier in tiers))
 
 
-def tier_view(service: Service, queue: QueueView) -> TierView:
+def _tier_view(service: Service, queue: QueueView) -> TierView:
     """One tier as it is now."""
     decision = service.decisions().get(queue.tier)
     workers = service.fleet.workers(queue.tier) if service.fleet is not None else ()
