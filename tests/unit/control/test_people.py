@@ -89,7 +89,7 @@ def test_each_thing_needs_its_scope(service: Service) -> None:
     viewer, billing = service.caller("a", "viewer"), service.caller("a", "billing")
     assert service.requests.get(viewer, job.id) == job
     assert service.requests.page(viewer) == [job]
-    assert service.requests.receipt(billing, job.id).total_micros == 0
+    assert service.requests.receipt(billing, job.id)[1].total_micros == 0
     for attempt in (
         lambda: service.requests.receipt(viewer, job.id),
         lambda: service.requests.cancel(viewer, job.id),
