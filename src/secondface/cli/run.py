@@ -10,7 +10,7 @@ import click
 
 from secondface.cli.commands import SectionedCommand, Session, session
 from secondface.cli.language import gettext as _
-from secondface.cli.logbook import append_to_log
+from secondface.cli.logbook import note_waiver
 from secondface.cli.progress import progress_bar
 from secondface.cli.receipts import price_of, result_object, show_result
 from secondface.cli.remote import asks_a_service
@@ -105,8 +105,7 @@ def execute(own: Session, request: RunRequest, price: PriceRow, device: DeviceCh
         from secondface.compose import local
 
         report = local(own.settings, device=device).run(request, on_progress=tell, cancel=stop)
-    if report.label_waiver:
-        append_to_log(own.settings.log_file, f"{report.produce_id} has no visible label: {report.label_waiver}")
+    note_waiver(own.settings.log_file, report)
     return report
 
 
