@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import cast
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from secondface.domain.ports import UnitOfWork
+from secondface.domain.ports import Fleet, UnitOfWork
+from secondface.domain.scaling import Worker
 from secondface.errors import StorageUnavailable
 from secondface.gateway.app import application
+from secondface.gateway.metrics import Moment
 from tests.surface.live import OTHER_STILL, STILL, Live, live
 
 
@@ -104,6 +107,22 @@ def test_figures_follow_a_job(server: Live) -> None:
         figures(server)["secondface_jobs_ended_total", "succeeded", "a10g"]
         == after["secondface_jobs_ended_total", "succeeded", "a10g"]
     )
+
+
+class _Fleet:
+    """One idle worker; nobody asks more of it here."""
+
+    def workers(self, tier: str) -> Sequence[Worker]:
+        return [Worker(id="w", state="idle", since_ms=0)] if tier == "a10g" else []
+
+
+def test_workers_are_shown_also_of_tiers_without_work(server: Live) -> None:
+    shown = Moment(replace(server.service, fleet=cast("Fleet", _Fleet()))).collect()
+    [workers] = [family for family in shown if family.name == "secondface_workers"]
+    found = {(sample.labels["tier"], sample.labels["state"]): sample.value for sample in workers.samples}
+    assert found["a10g", "idle"] == 1
+    assert sum(found.values()) == 1
+    assert {tier for tier, _ in found} == set(server.service.tiers)
 
 
 def test_scanners_make_no_series_of_their_own(server: Live) -> None:

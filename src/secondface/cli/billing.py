@@ -10,7 +10,7 @@ from secondface.cli.commands import Command, json_option, service_options, sessi
 from secondface.cli.job_views import show_entries
 from secondface.cli.language import gettext as _
 from secondface.cli.receipts import market_word, prices_now
-from secondface.cli.remote import asks_a_service, service
+from secondface.cli.remote import asked, asks_a_service, service
 from secondface.domain.pricing import format_micros
 from secondface.spec.views import PriceView
 
@@ -96,9 +96,8 @@ def _holds(row: PriceView, now_ms: float) -> bool:
 
 
 def _ledger(context: click.Context, limit: int, before: int | None, json: bool) -> None:
-    own = session(context)
-    own.screen.mode = "json" if json else "people"
-    with service(own) as client:
+    own, client = asked(context, json=json)
+    with client:
         page = client.ledger(before=before, limit=limit)
     if json:
         own.screen.object(page.model_dump())
@@ -109,9 +108,8 @@ def _ledger(context: click.Context, limit: int, before: int | None, json: bool) 
 
 
 def _usage(context: click.Context, days: int, json: bool) -> None:
-    own = session(context)
-    own.screen.mode = "json" if json else "people"
-    with service(own) as client:
+    own, client = asked(context, json=json)
+    with client:
         used = client.usage(from_ms=max(0, int(time.time() * 1000) - days * _DAY_MS))
         account = client.account()
     if json:

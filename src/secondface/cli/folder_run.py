@@ -55,7 +55,7 @@ class Row:
 def run_folder(own: Session, options: RunOptions, gathered: Gathered, price: PriceRow) -> int:
     """All targets, one after the other; the result is the exit code. Raises what concerns all of them."""
     from secondface.cli.folder_report import show_passed_over, show_row, show_summary
-    from secondface.cli.logbook import append_to_log
+    from secondface.cli.logbook import note_waiver
     from secondface.compose import local
 
     folder = prepare_folder(options["output"], gathered.files)
@@ -70,9 +70,8 @@ def run_folder(own: Session, options: RunOptions, gathered: Gathered, price: Pri
         for row in _rows(runner, work, stop, bar, replace=options["yes"]):
             rows.append(row)
             show_row(own.screen, row, price)
-            if row.report and row.report.label_waiver:
-                waiver = f"{row.report.produce_id} has no visible label: {row.report.label_waiver}"
-                append_to_log(own.settings.log_file, waiver)
+            if row.report:
+                note_waiver(own.settings.log_file, row.report)
     ended = next((row.error for row in rows if row.error and isinstance(row.error, (Cancelled, *_ENDS_ALL))), None)
     code = exit_code(ended) if ended else SOME_FAILED if any(row.error for row in rows) else OK
     show_summary(own.screen, rows, price, left=len(work) - len(rows), code=code)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import Any, cast, get_args
 
 import click
 
-from secondface.cli.commands import Command, Session, json_option, service_options, session, subgroup
+from secondface.cli.commands import Command, Session, json_option, service_options, subgroup
 from secondface.cli.job_views import (
     event_line,
     job_object,
@@ -18,13 +18,10 @@ from secondface.cli.job_views import (
     state_word,
 )
 from secondface.cli.language import gettext as _
-from secondface.cli.remote import service
+from secondface.cli.remote import asked
 from secondface.cli.signals import cancel_on_signals
 from secondface.errors import OutputOccupied
 from secondface.spec.views import JobStateName, JobView
-
-if TYPE_CHECKING:
-    from secondface.sdk import Client
 
 
 def group() -> click.Group:
@@ -95,14 +92,8 @@ def _result_command() -> Command:
     )  # fmt: skip
 
 
-def _asked(context: click.Context, *, json: bool) -> tuple[Session, Client]:
-    own = session(context)
-    own.screen.mode = "json" if json else "people"
-    return own, service(own)
-
-
 def _list(context: click.Context, state: tuple[str, ...], limit: int, after: str | None, json: bool) -> None:
-    own, client = _asked(context, json=json)
+    own, client = asked(context, json=json)
     with client:
         page = client.jobs(cast("tuple[JobStateName, ...]", state), after=after, limit=limit)
     if json:
@@ -123,31 +114,31 @@ def _tell(own: Session, job: JobView) -> None:
 
 
 def _show(context: click.Context, job: str, json: bool) -> None:
-    own, client = _asked(context, json=json)
+    own, client = asked(context, json=json)
     with client:
         _tell(own, client.job(job))
 
 
 def _cancel(context: click.Context, job: str, json: bool) -> None:
-    own, client = _asked(context, json=json)
+    own, client = asked(context, json=json)
     with client:
         _tell(own, client.cancel(job))
 
 
 def _approve(context: click.Context, job: str, json: bool) -> None:
-    own, client = _asked(context, json=json)
+    own, client = asked(context, json=json)
     with client:
         _tell(own, client.approve(job))
 
 
 def _reject(context: click.Context, job: str, json: bool) -> None:
-    own, client = _asked(context, json=json)
+    own, client = asked(context, json=json)
     with client:
         _tell(own, client.reject(job))
 
 
 def _events(context: click.Context, job: str, json: bool) -> None:
-    own, client = _asked(context, json=json)
+    own, client = asked(context, json=json)
     with client, cancel_on_signals():
         for event in client.events(job):
             if json:
@@ -157,7 +148,7 @@ def _events(context: click.Context, job: str, json: bool) -> None:
 
 
 def _receipt(context: click.Context, job: str, json: bool) -> None:
-    own, client = _asked(context, json=json)
+    own, client = asked(context, json=json)
     with client:
         found, receipt = client.job(job), client.receipt(job)
     if json:
@@ -167,7 +158,7 @@ def _receipt(context: click.Context, job: str, json: bool) -> None:
 
 
 def _result(context: click.Context, job: str, output: str, yes: bool, wait: bool, json: bool) -> None:
-    own, client = _asked(context, json=json)
+    own, client = asked(context, json=json)
     if Path(output).exists() and not yes:
         raise OutputOccupied(output, path=output)
     with client, cancel_on_signals():

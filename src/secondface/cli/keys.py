@@ -6,10 +6,10 @@ from typing import get_args
 
 import click
 
-from secondface.cli.commands import Command, json_option, service_options, session, subgroup
+from secondface.cli.commands import Command, json_option, service_options, subgroup
 from secondface.cli.job_views import moment, short_moment
 from secondface.cli.language import gettext as _
-from secondface.cli.remote import service
+from secondface.cli.remote import asked
 from secondface.spec.service import RoleName
 from secondface.spec.views import KeyView
 
@@ -71,9 +71,8 @@ def _revoke_command() -> Command:
 
 
 def _list(context: click.Context, account: str | None, json: bool) -> None:
-    own = session(context)
-    own.screen.mode = "json" if json else "people"
-    with service(own) as client:
+    own, client = asked(context, json=json)
+    with client:
         page = client.keys(account)
     if json:
         own.screen.object(page.model_dump())
@@ -86,9 +85,8 @@ def _list(context: click.Context, account: str | None, json: bool) -> None:
 def _create(
     context: click.Context, role: RoleName, name: str | None, days: int | None, account: str | None, json: bool
 ) -> None:
-    own = session(context)
-    own.screen.mode = "json" if json else "people"
-    with service(own) as client:
+    own, client = asked(context, json=json)
+    with client:
         made = client.create_key(role, name, expires_s=days * 86_400 if days else None, account_id=account)
     if json:
         own.screen.object(made.model_dump())
@@ -99,9 +97,8 @@ def _create(
 
 
 def _revoke(context: click.Context, key_id: str, account: str | None, json: bool) -> None:
-    own = session(context)
-    own.screen.mode = "json" if json else "people"
-    with service(own) as client:
+    own, client = asked(context, json=json)
+    with client:
         revoked = client.revoke_key(key_id, account_id=account)
     if json:
         own.screen.object(revoked.model_dump())

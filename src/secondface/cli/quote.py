@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from secondface.cli.commands import SectionedCommand, session
 from secondface.cli.language import gettext as _
-from secondface.cli.receipts import prices_now
+from secondface.cli.receipts import market_word, prices_now
 from secondface.cli.remote import asks_a_service
 from secondface.cli.run import require_no_service_options, set_mode
 from secondface.cli.run_options import RunOptions, request_of, sections
 from secondface.cli.signals import stop_on_signals
 from secondface.domain.pricing import Quote, format_micros, quote
-from secondface.errors import Cancelled, InvalidOption
+from secondface.errors import InvalidOption
 
 if TYPE_CHECKING:
     from secondface.pipeline.rehearsal import Rehearsal
@@ -39,8 +40,6 @@ def command() -> click.Command:
 
 
 def _quote(context: click.Context, **raw: Any) -> None:
-    from pathlib import Path
-
     from secondface.cli.output_names import ending_for
     from secondface.compose import local
 
@@ -58,11 +57,7 @@ def _quote(context: click.Context, **raw: Any) -> None:
     require_no_service_options(options)
     request = request_of(options, own.settings, target, output)
     with stop_on_signals() as stop:
-        try:
-            found = local(own.settings, device=options["device"]).rehearse(request, stop)
-        except Cancelled as cancelled:
-            cancelled.facts["signal"] = stop.received
-            raise
+        found = local(own.settings, device=options["device"]).rehearse(request, stop)
     quotes = quotes_of(found)
     if own.screen.mode == "json":
         own.screen.object({**asdict(found), "quotes": [_object(each) for each in quotes]})
@@ -70,14 +65,14 @@ def _quote(context: click.Context, **raw: Any) -> None:
     own.screen.heading(_("Quote"))
     own.screen.rows([
         ("  " + _("target"), f"{target}", f"{found.width}x{found.height}"),
-        ("  " + _("frames"), _count(found), _("rehearsed: {number}").format(number=found.rehearsed)),
+        ("  " + _("frames"), str(found.frames), _("rehearsed: {number}").format(number=found.rehearsed)),
         ("  " + _("people"), str(found.faces), ""),
         ("  " + _("device"), _("{ms} ms a frame").format(ms=f"{found.frame_us / 1000:.1f}"), ""),
     ], dim=(2,))  # fmt: skip
     own.screen.rows([
         ("  " + _("tier"), _("market"), _("seconds"), _("cost"), _("at most")),
         *(
-            (f"  {each.price.tier}", _("spot") if each.price.market == "spot" else _("on demand"),
+            (f"  {each.price.tier}", market_word(each.price.market),
              str(each.expected_s), format_micros(each.expected_micros), format_micros(each.upper_micros))
             for each in quotes
         ),
@@ -92,10 +87,6 @@ def quotes_of(found: Rehearsal) -> list[Quote]:
     # What is done once is spread over the frames, rounded up, since a price is made of whole frames.
     each_us = found.frame_us - (-found.once_us // max(1, found.frames))
     return [quote(found.frames, each_us, price, wall_us_per_frame=found.wall_frame_us) for price in prices_now()]
-
-
-def _count(found: Rehearsal) -> str:
-    return str(found.frames)
 
 
 def _object(made: Quote) -> dict[str, object]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondface.cli.commands import Session
+import click
+
+from secondface.cli.commands import Session, session
 from secondface.errors import InvalidOption
 
 if TYPE_CHECKING:
@@ -26,6 +28,13 @@ def service(own: Session) -> Client:
             "No service is named: give --server http://HOST:PORT, or set SECONDFACE_SERVER.", option="server"
         )
     return Client(address, own.settings.api_key.get_secret_value() if own.key is None else own.key)
+
+
+def asked(context: click.Context, *, json: bool) -> tuple[Session, Client]:
+    """What a command about a service needs: its session, for people or as JSON, and a client. Raises InvalidOption."""
+    own = session(context)
+    own.screen.mode = "json" if json else "people"
+    return own, service(own)
 
 
 def _address(own: Session) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,18 +10,17 @@ import click
 
 from secondface.cli.commands import SectionedCommand, Session, session
 from secondface.cli.language import gettext as _
-from secondface.cli.logbook import append_to_log
+from secondface.cli.logbook import note_waiver
 from secondface.cli.progress import progress_bar
 from secondface.cli.receipts import price_of, result_object, show_result
 from secondface.cli.remote import asks_a_service
 from secondface.cli.run_options import RunOptions, request_of, sections
-from secondface.cli.signals import Stop, stop_on_signals
+from secondface.cli.signals import stop_on_signals
 from secondface.domain.pricing import PriceRow
-from secondface.errors import Cancelled, InvalidOption, OutputOccupied
+from secondface.errors import InvalidOption, OutputOccupied
 
 if TYPE_CHECKING:
     from secondface.models.devices import DeviceChoice
-    from secondface.pipeline.engine import Progress
     from secondface.pipeline.report import RunReport
     from secondface.spec.schemas import RunRequest
 
@@ -100,27 +98,14 @@ def require_no_service_options(options: RunOptions) -> None:
 
 def execute(own: Session, request: RunRequest, price: PriceRow, device: DeviceChoice | None = None) -> RunReport:
     """Run a request with a bar; a signal cancels it. Raises Cancelled with the signal, and all errors of a run."""
-    with stop_on_signals() as stop, progress_bar(own.screen, price) as tell:
-        return execute_one(own, request, stop, tell, device)
-
-
-def execute_one(
-    own: Session, request: RunRequest, stop: Stop, tell: Callable[[Progress], None] | None, device: DeviceChoice | None
-) -> RunReport:
-    """One run under a bar and signals that are there already."""
     from secondface.media.caged_task import start_inspection
 
-    # it loads its libraries while this process loads its own
-    start_inspection()
-    from secondface.compose import local
+    with stop_on_signals() as stop, progress_bar(own.screen, price) as tell:
+        start_inspection()  # it loads its libraries while this process loads its own
+        from secondface.compose import local
 
-    try:
         report = local(own.settings, device=device).run(request, on_progress=tell, cancel=stop)
-    except Cancelled as cancelled:
-        cancelled.facts["signal"] = stop.received
-        raise
-    if report.label_waiver:
-        append_to_log(own.settings.log_file, f"{report.produce_id} has no visible label: {report.label_waiver}")
+    note_waiver(own.settings.log_file, report)
     return report
 
 

@@ -28,13 +28,16 @@ def cancel_on_signals() -> Generator[None]:
         yield
 
 
-def _raise_cancelled(number: int) -> None:
-    raise Cancelled(signal=number)
+def _raise_cancelled() -> None:
+    raise Cancelled
 
 
 @contextmanager
-def stop_on_signals(then: Callable[[int], None] = lambda _number: None) -> Generator[Stop]:
-    """While inside, signals set the Stop instead of killing the process; a second Ctrl-C kills it after all."""
+def stop_on_signals(then: Callable[[], None] = lambda: None) -> Generator[Stop]:
+    """While inside, signals set the Stop instead of killing the process; a second Ctrl-C kills it after all.
+
+    A Cancelled that leaves the block says in its facts which signal it was.
+    """
     stop = Stop()
 
     def on_signal(number: int, _frame: FrameType | None) -> None:
@@ -42,7 +45,7 @@ def stop_on_signals(then: Callable[[int], None] = lambda _number: None) -> Gener
             raise KeyboardInterrupt
         stop.received = number
         stop.set()
-        then(number)
+        then()
 
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGQUIT]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
@@ -53,6 +56,9 @@ def stop_on_signals(then: Callable[[int], None] = lambda _number: None) -> Gener
         signal.signal(number, on_signal)
     try:
         yield stop
+    except Cancelled as cancelled:
+        cancelled.facts["signal"] = stop.received
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

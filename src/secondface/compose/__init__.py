@@ -113,8 +113,7 @@ class Local:
     ) -> RGB8:
         """Pictures, as files or RGB arrays [h,w,3], in; one RGB array with the visible label out."""
         _known_words("swap", options, SwapWords)
-        most = self.settings.max_pixels
-        limits = Limits(still_pixels=most) if most else Limits()
+        limits = Limits.of_pixels(self.settings.max_pixels)
         pipeline = options.get("pipeline")
         return swap_arrays(
             [_pixels(f"source {number}", source, limits) for number, source in enumerate(sources)],

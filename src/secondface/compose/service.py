@@ -94,7 +94,7 @@ def scaling_policy(settings: Settings) -> Policy:
 
 
 def _inspector(settings: Settings, stores: Stores) -> Callable[[str], InputFacts]:
-    limits = _limits(settings)
+    limits = Limits.of_pixels(settings.max_pixels)
 
     def inspect(key: str) -> InputFacts:
         info = probe(stores.objects.path(key), limits)
@@ -107,7 +107,7 @@ def _inspector(settings: Settings, stores: Stores) -> Callable[[str], InputFacts
 
 
 def _marks_reader(settings: Settings, stores: Stores) -> Callable[[str], MarksView]:
-    limits = _limits(settings)
+    limits = Limits.of_pixels(settings.max_pixels)
 
     def read(key: str) -> MarksView:
         path = stores.objects.path(key)
@@ -120,11 +120,6 @@ def _marks_reader(settings: Settings, stores: Stores) -> Callable[[str], MarksVi
         )  # fmt: skip
 
     return read
-
-
-def _limits(settings: Settings) -> Limits:
-    most = settings.max_pixels
-    return Limits(still_pixels=most, video_pixels=most) if most else Limits()
 
 
 def _models() -> Sequence[ModelView]:

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from secondface.control.auth import Caller, Keyring
 from secondface.domain import ledger
 from secondface.domain.accounts import Account, Key, Plan, Role
-from secondface.domain.budgets import Budget, Span, Spend, period_of
-from secondface.domain.jobs import Event
+from secondface.domain.budgets import SPANS, Budget, Span, Spend, period_of
+from secondface.domain.jobs import Event, Fact
 from secondface.domain.ports import Ids, Recorded, Transactions, UnitOfWork
 from secondface.domain.pricing import MICROS, PriceBook, PriceRow, default_price_book
 from secondface.errors import AccountMissing, InvalidOption
@@ -113,7 +113,7 @@ class Accounts:
         budget = Budget(scope, span, limit_micros)
         with self._transactions.begin() as work:
             work.ledger.set_budget(budget)
-            facts: dict[str, str | int | bool | None] = {"span": span, "limit_micros": limit_micros}
+            facts: dict[str, Fact] = {"span": span, "limit_micros": limit_micros}
             work.journal.record("operator", f"key:{caller.key_id}", [Event(scope, "budget.set", work.now_ms(), facts)])
         return budget
 
@@ -148,12 +148,11 @@ class Accounts:
         with self._transactions.view() as work:
             account = _found(work, account_id or caller.account.id)
             scope, currency, now_ms = f"account:{account.id}", _book(work).currency, work.now_ms()
-            spans: tuple[Span, ...] = ("day", "month")
             return Standing(
                 account=account, currency=currency,
                 balance_micros=work.ledger.balance(ledger.wallet(account.id), currency),
                 held_micros=work.ledger.balance(ledger.held(account.id), currency),
-                spends=tuple(work.ledger.spend(scope, period_of(span, now_ms)) for span in spans),
+                spends=tuple(work.ledger.spend(scope, period_of(span, now_ms)) for span in SPANS),
                 budgets=tuple(work.ledger.budgets([scope, f"key:{caller.key_id}"])),
             )  # fmt: skip
 
@@ -176,7 +175,7 @@ class Accounts:
             moment = datetime.fromtimestamp((work.now_ms() if at_ms is None else at_ms) / 1000, UTC)
             book = _book(work).replaced(row, moment)
             work.accounts.save_prices(book)
-            facts: dict[str, str | int | bool | None] = {"market": row.market, "price_micros": row.price_micros}
+            facts: dict[str, Fact] = {"market": row.market, "price_micros": row.price_micros}
             event = Event(f"price:{row.tier}", "price.set", work.now_ms(), facts)
             work.journal.record("operator", f"key:{caller.key_id}", [event])
         return book
@@ -215,7 +214,7 @@ def _opened(work: UnitOfWork) -> list[str]:
 
 def _save(work: UnitOfWork, account: Account, kind: str, actor: str) -> None:
     work.accounts.save(account)
-    facts: dict[str, str | int | bool | None] = {
+    facts: dict[str, Fact] = {
         "id": account.id, "name": account.name, "suspended": account.suspended, "credit_micros": account.credit_micros,
     }  # fmt: skip
     work.journal.record(account.id, actor, [Event(_REGISTER, kind, work.now_ms(), facts)])

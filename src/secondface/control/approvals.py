@@ -43,11 +43,12 @@ class JobRequests:
             _own(caller, work.jobs.get(job_id))
             return work.journal.since(job_id, after)
 
-    def receipt(self, caller: Caller, job_id: str) -> Receipt:
-        """The bill so far; final once the job has ended."""
+    def receipt(self, caller: Caller, job_id: str) -> tuple[Job, Receipt]:
+        """The bill so far, with the job as it was billed: final once that has ended."""
         caller.require("billing:read")
         with self._transactions.view() as work:
-            return bill(_own(caller, work.jobs.get(job_id)))
+            job = _own(caller, work.jobs.get(job_id))
+        return job, bill(job)
 
     def cancel(self, caller: Caller, job_id: str) -> Job:
         """End what waits, ask what runs to stop; a job that ended stays as it is."""

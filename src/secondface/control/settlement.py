@@ -13,8 +13,6 @@ from secondface.domain.budgets import Budget, Spend
 from secondface.domain.jobs import Change, Job
 from secondface.domain.ports import Ids, UnitOfWork
 
-_SPANS: tuple[budgets.Span, ...] = ("day", "month")
-
 
 class Settlement:
     """Writes down what a transition means."""
@@ -82,5 +80,5 @@ def _counters(work: UnitOfWork, job: Job) -> list[tuple[Budget, Spend]]:
     return [
         (Budget(scope, span, 2**62), work.ledger.spend(scope, budgets.period_of(span, job.created_ms)))
         for scope in _scopes(job)
-        for span in _SPANS
+        for span in budgets.SPANS
     ]

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
 from secondface.domain.jobs import Job
 from secondface.domain.ports import UnitOfWork
 from secondface.domain.scaling import Decision
-
-Waiting: TypeAlias = Literal[
-    "no_worker", "no_budget", "awaiting_approval", "rate", "workers_crashing", "back_off", "queue"
-]  # fmt: skip
-"""`rate`: its account runs all it may; `back_off`: it failed by our fault a moment ago; `queue`: others are first."""
+from secondface.spec.views import WaitingWord
 
 
-def why_waiting(work: UnitOfWork, job: Job, decision: Decision | None, workers: int) -> Waiting | None:
+def why_waiting(work: UnitOfWork, job: Job, decision: Decision | None, workers: int) -> WaitingWord | None:
     """The reason, or None where the job runs or has ended. `decision` is the last one of its tier's scaler."""
     if job.state == "awaiting_approval":
         return "awaiting_approval"
@@ -35,7 +29,7 @@ def _runs_all_it_may(work: UnitOfWork, account_id: str) -> bool:
     return len(work.jobs.page(account_id, ["running"], limit=most)) >= most
 
 
-def _nobody_because(decision: Decision | None) -> Waiting:
+def _nobody_because(decision: Decision | None) -> WaitingWord:
     match decision.why if decision is not None else "steady":
         case "no_budget":
             return "no_budget"

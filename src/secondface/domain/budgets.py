@@ -12,6 +12,8 @@ from typing import Literal, TypeAlias
 from secondface.errors import BudgetExceeded, InternalFault
 
 Span: TypeAlias = Literal["day", "month"]
+SPANS: tuple[Span, ...] = ("day", "month")
+"""Every span in which spending is counted."""
 
 
 @dataclass(frozen=True, slots=True)

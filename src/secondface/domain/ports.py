@@ -16,7 +16,7 @@ from secondface.domain.budgets import Budget, Spend
 from secondface.domain.deliveries import Delivery, Endpoint
 from secondface.domain.jobs import Event, Job, JobState, Lease, Segment, StopReason
 from secondface.domain.ledger import Entry
-from secondface.domain.pricing import PriceBook, Usage
+from secondface.domain.pricing import Market, PriceBook, Usage
 from secondface.domain.scaling import Worker
 
 Method: TypeAlias = Literal["GET", "PUT"]
@@ -443,7 +443,7 @@ class Fleet(Protocol):
         """The workers of a tier, those that are starting included."""
         ...
 
-    def start(self, tier: str, market: Literal["on_demand", "spot"], count: int) -> None: ...
+    def start(self, tier: str, market: Market, count: int) -> None: ...
 
     def stop(self, worker_ids: Sequence[str]) -> None:
         """Drain these workers: they take nothing more and end what they have."""

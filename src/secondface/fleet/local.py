@@ -16,15 +16,15 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Literal, get_args
 
-from secondface.domain.ports import Clock, Ids, Worker, worker_bell
+from secondface.domain.ports import Clock, Ids, Market, Worker, worker_bell
 from secondface.errors import WorkerLost
 from secondface.fleet.line import Line
 from secondface.observe import log
 
 State = Literal["starting", "idle", "busy", "draining"]
-_STATES: tuple[State, ...] = ("starting", "idle", "busy", "draining")
+_STATES: tuple[State, ...] = get_args(State)
 _NOTE_BYTES = 2000
 _KEPT_NOTES = 20
 _TICK_S = 0.02
@@ -99,7 +99,7 @@ class LocalFleet:
                 if each.tier == tier
             ]
 
-    def start(self, tier: str, market: Literal["on_demand", "spot"], count: int) -> None:  # noqa: ARG002
+    def start(self, tier: str, market: Market, count: int) -> None:  # noqa: ARG002
         """As Fleet.start; this machine is on no market. Raises WorkerLost where no process can be started."""
         for _ in range(count):
             with self._guard:

@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 
 from secondface import errors
-from secondface.control.auth import Caller
 from secondface.domain.ports import QueueView
 from secondface.domain.pricing import PriceRow
 from secondface.gateway.access import WithCaller, WithService
@@ -136,10 +135,10 @@ def fleet(caller: WithCaller, service: WithService) -> FleetView:
     with service.transactions.view() as work:
         queues = {each.tier: each for each in work.jobs.queues()}
     tiers = dict.fromkeys((*service.tiers, *queues))
-    return FleetView(data=tuple(tier_view(service, queues.get(tier, QueueView(tier=tier))) for tier in tiers))
+    return FleetView(data=tuple(_tier_view(service, queues.get(tier, QueueView(tier=tier))) for tier in tiers))
 
 
-def tier_view(service: Service, queue: QueueView) -> TierView:
+def _tier_view(service: Service, queue: QueueView) -> TierView:
     """One tier as it is now."""
     decision = service.decisions().get(queue.tier)
     workers = service.fleet.workers(queue.tier) if service.fleet is not None else ()
@@ -169,9 +168,5 @@ def audit(
         for each in service.accounts.audit(caller, after, limit)
         if each.position is not None and each.digest is not None
     )  # fmt: skip
-    broken = _broken(service, caller) if check else None
+    broken = service.accounts.audit_break(caller) if check else None
     return AuditPage(data=rows, next=rows[-1].position if len(rows) == limit else None, broken_at=broken)
-
-
-def _broken(service: Service, caller: Caller) -> int | None:
-    return service.accounts.audit_break(caller)

@@ -28,6 +28,7 @@ from secondface.gateway import admin, catalogue, health, public, refusals, uploa
 from secondface.gateway.addresses import Resolve
 from secondface.gateway.bodies import BodyGuard
 from secondface.gateway.desk import Desk
+from secondface.gateway.forms import media_type
 from secondface.gateway.metrics import Counted, HttpFigures, Moment
 from secondface.gateway.options import GatewayOptions
 from secondface.gateway.problems import answer
@@ -164,7 +165,7 @@ def _handle_problems(app: FastAPI) -> None:
 
 
 def _invalid(request: Request, error: RequestValidationError) -> SecondfaceError:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = media_type(request)
     problems: list[dict[str, Any]] = list(error.errors())
     in_body = any(problem["loc"][:1] == ("body",) for problem in problems)
     if in_body and kind != "application/json" and not kind.endswith("+json"):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from typing import get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from secondface.domain.scaling import WorkerState
 from secondface.errors import SecondfaceError
-from secondface.gateway.admin import tier_view
 from secondface.gateway.service import Service
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -40,14 +41,17 @@ class Moment(Collector):
         up.add_metric([], 1)
         jobs.add_metric(["awaiting_approval", "any"], waiting)
         for queue in queues:
-            tier = tier_view(self._service, queue)
             jobs.add_metric(["queued", queue.tier], queue.queued_jobs)
             jobs.add_metric(["running", queue.tier], queue.running_jobs)
             work.add_metric([queue.tier], queue.queued_ms / 1000)
             if queue.oldest_queued_ms is not None:
                 age.add_metric([queue.tier], max(0, now_ms - queue.oldest_queued_ms) / 1000)
-            for state in ("starting", "idle", "busy", "draining"):
-                workers.add_metric([state, queue.tier], sum(each.state == state for each in tier.workers))
+        if (fleet := self._service.fleet) is not None:
+            # Also of tiers without work: workers who wait for it cost as much.
+            for tier in dict.fromkeys((*self._service.tiers, *(queue.tier for queue in queues))):
+                present = fleet.workers(tier)
+                for state in get_args(WorkerState):
+                    workers.add_metric([state, tier], sum(each.state == state for each in present))
         return [jobs, age, work, workers, up]
 
 

@@ -117,9 +117,7 @@ async def result(
 @router.get("/v1/jobs/{job_id}/receipt", responses=responses(errors.JobMissing))
 def receipt(job_id: JobId, caller: WithCaller, service: WithService) -> ReceiptView:
     """What a job has cost and why; final once it has ended."""
-    made = service.requests.receipt(caller, job_id)
-    with service.transactions.view() as work:
-        return receipt_view(work.jobs.get(job_id), made)
+    return receipt_view(*service.requests.receipt(caller, job_id))
 
 
 @router.delete("/v1/jobs/{job_id}", responses=responses(errors.JobMissing))

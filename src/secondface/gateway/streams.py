@@ -8,12 +8,11 @@ import anyio
 from anyio import to_thread
 
 from secondface.control.auth import Caller
-from secondface.domain.jobs import LIVE_JOBS
+from secondface.domain.deliveries import ENDINGS
 from secondface.gateway.desk import Desk
 from secondface.gateway.views import event_view
 
 _LOOK_S = 0.2
-_ENDINGS = frozenset({"job.succeeded", "job.failed", "job.cancelled", "job.expired"})
 
 
 async def job_events(desk: Desk, caller: Caller, job_id: str, after: int) -> AsyncIterator[str]:
@@ -27,9 +26,9 @@ async def job_events(desk: Desk, caller: Caller, job_id: str, after: int) -> Asy
         for recorded in await to_thread.run_sync(service.requests.events, caller, job_id, after):
             after, said = recorded.number, anyio.current_time()
             yield f"id: {after}\nevent: {recorded.event.kind}\ndata: {event_view(recorded).model_dump_json()}\n\n"
-            if recorded.event.kind in _ENDINGS:
+            if recorded.event.kind in ENDINGS:
                 return
-        if job.state not in LIVE_JOBS or desk.closing.is_set():
+        if job.ended or desk.closing.is_set():
             return
         if anyio.current_time() - said > silence_s:
             said = anyio.current_time()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from secondface.domain.billing import bill
+from secondface.domain.deliveries import ENDINGS
 from secondface.domain.jobs import Job
 from secondface.domain.ports import Recorded, UnitOfWork
 from secondface.errors import JobMissing, SecondfaceError
@@ -18,7 +19,6 @@ from secondface.spec.work import WorkOrder
 _PLACE = "gateway:watched"
 _PLACE_S = 90 * 86_400
 _PAGE = 500
-_ENDED = {"job.succeeded": "succeeded", "job.failed": "failed", "job.cancelled": "cancelled", "job.expired": "expired"}
 _RECENT = 200
 _REMEMBERED = 200
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200)
@@ -99,14 +99,13 @@ class Watch:
             self._learn(job)
 
     def _read(self, work: UnitOfWork, recorded: Recorded) -> None:
-        state = _ENDED.get(recorded.event.kind)
-        if state is None:
+        if recorded.event.kind not in ENDINGS:
             return
         try:
             job = work.jobs.get(recorded.event.subject)
         except JobMissing:
             return
-        self.figures.ended.labels(state, job.tier).inc()
+        self.figures.ended.labels(job.state, job.tier).inc()
         self._count(job)
         self._learn(job)
 

@@ -66,7 +66,7 @@ class VideoOptions:
     rate: Fraction | None = None
     """Frames per second, constant: frames are left out or shown again, time runs as before. None keeps each stamp."""
     scale: tuple[int, int] | None = None
-    """Width and height in pixels; 0 for a side that follows from the other. The shape that is shown stays."""
+    """Width and height in pixels; None keeps those of the frames. The shape that is shown stays."""
     audio: bool = True
     """False leaves the sound out."""
     volume: Fraction | None = None
@@ -88,10 +88,8 @@ class VideoOptions:
         if self.rate is not None and not 0 < self.rate <= _FASTEST:
             raise InvalidOption(f"rate {self.rate}: choose more than 0 and at most {_FASTEST} frames per second")
         sides = self.scale or (1, 1)
-        if not any(sides) or not all(0 <= side <= _LONGEST_SIDE for side in sides):
-            raise InvalidOption(
-                f"scale {sides[0]}x{sides[1]}: choose sides up to {_LONGEST_SIDE}; one of them may be 0"
-            )
+        if not all(1 <= side <= _LONGEST_SIDE for side in sides):
+            raise InvalidOption(f"scale {sides[0]}x{sides[1]}: choose sides from 1 to {_LONGEST_SIDE}")
         if self.volume is not None and not 0 <= self.volume <= 100:
             raise InvalidOption(f"volume {self.volume}: choose 0 to 100, 1 changes nothing")
 

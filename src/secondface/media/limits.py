@@ -29,6 +29,11 @@ class Limits:
     still_bytes: int = 2 << 30
     """Working memory of a still; never less than `still_pixels` of eight bits need."""
 
+    @staticmethod
+    def of_pixels(most: int | None) -> Limits:
+        """The usual limits, but for the pixels of a picture and of a frame where `most` says how many."""
+        return Limits() if most is None else Limits(still_pixels=most, video_pixels=most)
+
     def words(self) -> dict[str, Any]:
         """All of this as JSON values."""
         return {**asdict(self), "duration_s": None if self.duration_s is None else str(self.duration_s)}

@@ -21,7 +21,7 @@ from secondface.media.layouts import PlaneLayout
 from secondface.media.pixel_codes import Codes, PixelCodes, Plane
 from secondface.media.ycbcr import RGB_MATRIX, ColourSpace
 
-__all__ = ["PlanarFrame", "Plane", "deep_rgb_frame", "deep_rgb_of", "planes_from_rgb"]
+__all__ = ["DEEP_RGB", "PlanarFrame", "Plane", "deep_rgb_frame", "deep_rgb_of", "planes_from_rgb", "thumbnail_size"]
 
 _STRIP_PIXELS = 131_072
 _FADE_LEVELS = 16
@@ -138,10 +138,9 @@ class PlanarFrame:
 
     def thumbnail(self, longest: int) -> RGB8:
         """The whole picture, area-averaged plane by plane before it becomes RGB."""
-        scale = min(1.0, longest / max(self.width, self.height))
-        if scale == 1.0:
+        size = thumbnail_size(self.width, self.height, longest)
+        if size is None:
             return self.read()
-        size = (max(1, round(self.width * scale)), max(1, round(self.height * scale)))
         small = [_shrunk(plane, size) for plane in self._planes[: self.layout.colour_planes]]
         return self._codes.rgb(small)
 
@@ -265,11 +264,18 @@ def _blank_planes(layout: PlaneLayout, width: int, height: int) -> list[Plane]:
     return planes
 
 
+def thumbnail_size(width: int, height: int, longest: int) -> tuple[int, int] | None:
+    """Width and height of a thumbnail; None where the picture is small enough."""
+    scale = longest / max(width, height)
+    return None if scale >= 1 else (max(1, round(width * scale)), max(1, round(height * scale)))
+
+
 def _as_it_is(values: Any) -> Any:
     return values
 
 
-_DEEP_RGB = PlaneLayout("gbrp16le", "rgb", 16, implies_full_range=True)
+DEEP_RGB = PlaneLayout("gbrp16le", "rgb", 16, implies_full_range=True)
+"""The planes of stills of more than eight bits."""
 _DISPLAY_RGB = ColourSpace(RGB_MATRIX, True, 1, 13)
 
 
@@ -282,12 +288,12 @@ def deep_rgb_frame(
     read() gives eight bits; what is written comes back as the old 16-bit value moved by the change.
     """
     red, green, blue = (np.asarray(channel, np.uint16) for channel in cv2.split(rgb16))
-    return PlanarFrame([green, blue, red], _DEEP_RGB, space, index=index, pts=pts, time_base=time_base)
+    return PlanarFrame([green, blue, red], DEEP_RGB, space, index=index, pts=pts, time_base=time_base)
 
 
 def deep_rgb_of(frame: PlanarFrame) -> npt.NDArray[np.uint16]:
     """The picture [h,w,3] of a frame that deep_rgb_frame() made, as it is now."""
-    if frame.layout != _DEEP_RGB:
+    if frame.layout != DEEP_RGB:
         raise ValueError(f"{frame.layout.name} is not 16-bit RGB")
     green, blue, red = frame.planes
     return np.asarray(cv2.merge([red, green, blue]), np.uint16)

@@ -21,10 +21,9 @@ from PIL import TiffImagePlugin
 from secondface.errors import MediaCorrupt, MediaUnsupported
 from secondface.media.containers import open_input, reading_failures
 from secondface.media.handed import open_bytes
-from secondface.media.layouts import PlaneLayout
 from secondface.media.orientation import UPRIGHT, Orientation, of_exif
 from secondface.media.pictures import layout_for, plane_views
-from secondface.media.planes import PlanarFrame
+from secondface.media.planes import DEEP_RGB, PlanarFrame
 from secondface.media.png_chunks import chunks
 from secondface.media.tone import Words
 from secondface.media.video_facts import space_of
@@ -37,7 +36,6 @@ _ASSOCIATED = 1
 _PNG_GRAY = 0
 _WHITE_IS_ZERO, _BLACK_IS_ZERO, _RGB = 0, 1, 2
 _AVIF_HEADER_BYTES = 1 << 16
-_DEEP_RGB = PlaneLayout("gbrp16le", "rgb", 16, implies_full_range=True)
 _AVIF_DEMUXER = "mov,mp4,m4a,3gp,3g2,mj2"
 
 
@@ -183,7 +181,7 @@ def _avif_by_ffmpeg(path: Path) -> npt.NDArray[np.uint16]:
         has_alpha = len(container.streams.video) > 1
     layout, space = layout_for(colour.format.name), space_of(colour)
     frame = PlanarFrame(plane_views(colour, layout), layout, space)
-    deep = frame.recoded(_DEEP_RGB, ColourSpace(RGB_MATRIX, True, space.primaries, space.transfer)).planes
+    deep = frame.recoded(DEEP_RGB, ColourSpace(RGB_MATRIX, True, space.primaries, space.transfer)).planes
     stored = np.asarray(np.dstack([deep[1], deep[0], deep[2]]), np.uint16)
     if not has_alpha:
         return stored

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from secondface.frames import RGB8, ArrayFrame, Box
 from secondface.media.pixel_codes import PixelCodes
-from secondface.media.planes import PlanarFrame, deep_rgb_frame, deep_rgb_of
+from secondface.media.planes import PlanarFrame, deep_rgb_frame, deep_rgb_of, thumbnail_size
 from secondface.media.tone import DisplayMap, Words
 
 Alpha: TypeAlias = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
@@ -99,12 +99,6 @@ class _LookedAt(PixelCodes):
     @property
     def _display(self) -> DisplayMap | None:
         return self.look
-
-
-def thumbnail_size(width: int, height: int, longest: int) -> tuple[int, int] | None:
-    """Width and height of a thumbnail; None where the picture is small enough."""
-    scale = longest / max(width, height)
-    return None if scale >= 1 else (max(1, round(width * scale)), max(1, round(height * scale)))
 
 
 def fitted(alpha: Alpha, shape: tuple[int, ...]) -> npt.NDArray[Any]:

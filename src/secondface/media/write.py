@@ -57,7 +57,7 @@ _STEADY = Fraction(25)
 class VideoWriter:
     """Writes a part beside the output and renames it on close(). As a context manager it aborts unless closed.
 
-    `size` (width, height) is that of the frames if it is not the input's; options.scale counts from there.
+    `size` (width, height) is that of the frames if it is not the input's; options.scale is what they become.
     Raises OutputFormatUnsupported, OutputNotWritable, InvalidOption, CodecUnavailable, DiskFull or EncodeFailed.
     """
 
@@ -70,7 +70,7 @@ class VideoWriter:
         self._options = options or VideoOptions()
         self._facts = reader.picture
         tags, container = dict(tags or {}), container_for(self.path)
-        self._size = written_size(size or (reader.info.width, reader.info.height), self._options.scale)
+        self._size = self._options.scale or size or (reader.info.width, reader.info.height)
         self._choice = self._chosen(container)
         self._feed = PictureFeed(
             self._choice, self._facts.layout, self._facts.space, self._size, sdr=self._options.sdr
@@ -276,18 +276,6 @@ def decoded_in_order(packets: list[Packet[Stream]]) -> list[Packet[Stream]]:
     for packet, time in zip(packets, times, strict=True):
         packet.dts = time - ahead
     return packets
-
-
-def written_size(size: tuple[int, int], scale: tuple[int, int] | None) -> tuple[int, int]:
-    """`size` as `scale` has it; a side of 0 follows from the other, to the nearest even number."""
-    if scale is None:
-        return size
-    width, height = scale
-    if width and height:
-        return scale
-    if width:
-        return width, max(2, 2 * round(Fraction(size[1] * width, 2 * size[0])))
-    return max(2, 2 * round(Fraction(size[0] * height, 2 * size[1]))), height
 
 
 def _kept(tags: Mapping[str, str], names: tuple[str, ...], everything: bool) -> dict[str, str]:

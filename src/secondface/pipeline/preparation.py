@@ -6,21 +6,21 @@ Decides that nothing reads a file before the cage did.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
+from secondface.media.images import read_still
 from secondface.media.info import MediaInfo
+from secondface.media.limits import Limits
 from secondface.media.probe import probe
 from secondface.pipeline.passage import Casting, Conduct
 from secondface.pipeline.people import Picture
-from secondface.pipeline.targets import media_limits, read_picture
 from secondface.spec.graph import Plan
 from secondface.spec.schemas import RunRequest
 
 
 def inspect_inputs(request: RunRequest, conduct: Conduct) -> Mapping[Path, MediaInfo]:
     """Look at every input in a cage before anything else reads it. Raises BadMedia errors."""
-    limits = media_limits(request)
+    limits = Limits.of_pixels(request.limits.max_pixels)
     infos: dict[Path, MediaInfo] = {}
     for path in dict.fromkeys(request.inputs):
         conduct.checkpoint()
@@ -37,11 +37,11 @@ def load_models(plan: Plan, conduct: Conduct) -> None:
 
 def read_casting(request: RunRequest, conduct: Conduct, name_of: Callable[[Path], str] = str) -> Casting:
     """Read the pictures of who is put onto whom, each under the name that messages use. Raises BadMedia errors."""
-    limits = media_limits(request)
+    limits = Limits.of_pixels(request.limits.max_pixels)
 
     def read(path: Path) -> Picture:
         conduct.checkpoint()
-        return replace(read_picture(path, limits), name=name_of(path))
+        return Picture(name_of(path), read_still(path, limits).frame.rgb)
 
     return Casting(
         sources=[[read(image) for image in person.images] for person in request.sources],

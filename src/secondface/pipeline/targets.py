@@ -30,7 +30,6 @@ from secondface.pipeline.animation_target import (
 )
 from secondface.pipeline.device import Checkpoint
 from secondface.pipeline.outputs import Output, StillOutput, VideoOutput, video_options
-from secondface.pipeline.people import Picture
 from secondface.provenance.metadata import MetadataMarks
 from secondface.spec.outputs import Moment
 from secondface.spec.outputs import StillOutput as StillSpec
@@ -61,7 +60,7 @@ class Target(Protocol):
 
 def open_target(request: RunRequest) -> AbstractContextManager[Target]:
     """Open the target by what its bytes say, and check that the output's name fits its kind."""
-    limits = media_limits(request)
+    limits = Limits.of_pixels(request.limits.max_pixels)
     if sniff(request.target).kind == "still":
         if becomes_video(request.output) and is_animation(request.target, limits):
             require_encodable(request.output, video_options(request))
@@ -129,17 +128,6 @@ def fitted_to_kind(request: RunRequest) -> RunRequest:
         {"video": VideoSpec()} if sniff(request.target).kind == "still" else {"still": StillSpec()}
     )
     return request.model_copy(update=empty)
-
-
-def read_picture(path: Path, limits: Limits) -> Picture:
-    """A source or reference picture."""
-    return Picture(str(path), read_still(path, limits).frame.rgb)
-
-
-def media_limits(request: RunRequest) -> Limits:
-    """The request's limits in the words of `media`."""
-    most = request.limits.max_pixels
-    return Limits() if most is None else Limits(still_pixels=most, video_pixels=most)
 
 
 class StillTarget:

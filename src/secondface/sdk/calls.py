@@ -6,7 +6,6 @@ It never touches a socket, so that the blocking client and the asynchronous one 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,10 +59,6 @@ class Answer:
     @property
     def is_good(self) -> bool:
         return 200 <= self.status < 300
-
-    def read(self) -> Any:
-        """The JSON of the body. Raises ValueError."""
-        return json.loads(self.body)
 
 
 @dataclass(frozen=True, slots=True)

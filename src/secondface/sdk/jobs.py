@@ -144,8 +144,8 @@ def require_success(seen: JobView) -> JobView:
     """A job that succeeded. Raises the error that it ended with, Cancelled or JobExpired."""
     if seen.state == "succeeded":
         return seen
-    code = {"cancelled": "cancelled", "expired": "job_expired"}.get(seen.state, seen.error or "job_problem")
-    raise error_of_code(seen.error or code, f"Job {seen.id} is {seen.state}.")
+    code = seen.error or {"cancelled": "cancelled", "expired": "job_expired"}.get(seen.state, "job_problem")
+    raise error_of_code(code, f"Job {seen.id} is {seen.state}.")
 
 
 def swap(

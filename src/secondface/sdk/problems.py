@@ -78,10 +78,10 @@ def error_of(answer: Answer) -> SecondfaceError:
     return (ServiceRefused if problem.fault == "caller" else ProviderFault)(detail, **facts)
 
 
-def error_of_code(code: str | None, detail: str) -> SecondfaceError:
+def error_of_code(code: str, detail: str) -> SecondfaceError:
     """The error that ended a job. A code that this version does not know is in the detail."""
-    kind = _known().get(code or "")
-    return kind(detail) if kind is not None else ServiceRefused(f"{detail} ({code})" if code else detail)
+    kind = _known().get(code)
+    return kind(detail) if kind is not None else ServiceRefused(f"{detail} ({code})")
 
 
 @lru_cache(maxsize=1)

@@ -27,6 +27,7 @@ TierName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 Title = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120, pattern=r"^[^\x00-\x1f]*$")
 ]
+UploadId = Annotated[str, StringConstraints(pattern=r"^upl_[0-9a-z]{1,40}$")]
 Address = Annotated[str, StringConstraints(min_length=8, max_length=2_000)]
 MAX_INPUTS = 64
 
@@ -41,7 +42,7 @@ class InputRef(BaseModel):
 
     model_config = example(upload="upl_01k9a3")
 
-    upload: Annotated[str, StringConstraints(pattern=r"^upl_[0-9a-z]{1,40}$")] | None = None
+    upload: UploadId | None = None
     url: Address | None = None
 
     @model_validator(mode="after")
@@ -117,7 +118,7 @@ class VerifyRequest(BaseModel):
 
     model_config = example(upload="upl_01k9a4")
 
-    upload: Annotated[str, StringConstraints(pattern=r"^upl_[0-9a-z]{1,40}$")]
+    upload: UploadId
 
 
 class WebhookRequest(BaseModel):

@@ -14,6 +14,7 @@ from secondface.spec.service import Market, PlanFields, RoleName, ScopeName
 
 JobStateName = Literal["awaiting_approval", "queued", "running", "succeeded", "failed", "cancelled", "expired"]
 WaitingWord = Literal["no_worker", "no_budget", "awaiting_approval", "rate", "workers_crashing", "back_off", "queue"]
+"""`rate`: its account runs all it may; `back_off`: it failed by our fault a moment ago; `queue`: others are first."""
 FactValue = str | int | bool | None
 
 

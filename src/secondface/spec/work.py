@@ -13,13 +13,13 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from secondface.errors import InternalFault
+from secondface.spec.faces import RuleKind
 from secondface.spec.graph import LabelSpec, PipelineSpec
 from secondface.spec.outputs import StillOutput, VideoOutput
 from secondface.spec.schemas import Limits, Restore, RunRequest
 
 InputKind = Literal["still", "video"]
 """An animation is a video."""
-RuleWord = Literal["auto", "largest", "all", "left-to-right", "index", "like"]
 
 
 class _Value(BaseModel):
@@ -50,7 +50,7 @@ class WorkOrder(_Value):
     """People, each by one or several pictures."""
     target: StoredInput
     output_name: str = Field(pattern=r"^out\.[a-z0-9]{2,5}$")
-    rule: RuleWord = "auto"
+    rule: RuleKind = "auto"
     indices: tuple[int, ...] = ()
     like: StoredInput | None = None
     mapping: tuple[StoredMapping, ...] = ()

@@ -10,8 +10,9 @@ from secondface.control import webhooks
 from secondface.control.auth import Rates
 from secondface.control.housekeeping import Housekeeping, Housework
 from secondface.domain.accounts import Account, Plan
-from secondface.domain.deliveries import Endpoint
+from secondface.domain.deliveries import Delivery, Endpoint
 from secondface.errors import AccessProblem, JobMissing, JobSettled, KeyUnknown, RateLimited, ScopeMissing
+from secondface.sdk import verify_webhook
 from tests.hand_clock import HandClock
 from tests.unit.control.service import Service, active
 
@@ -88,7 +89,7 @@ def test_each_thing_needs_its_scope(service: Service) -> None:
     viewer, billing = service.caller("a", "viewer"), service.caller("a", "billing")
     assert service.requests.get(viewer, job.id) == job
     assert service.requests.page(viewer) == [job]
-    assert service.requests.receipt(billing, job.id).total_micros == 0
+    assert service.requests.receipt(billing, job.id)[1].total_micros == 0
     for attempt in (
         lambda: service.requests.receipt(viewer, job.id),
         lambda: service.requests.cancel(viewer, job.id),
@@ -205,9 +206,9 @@ def test_a_receiver_can_tell_a_real_delivery_from_a_forged_one(service: Service)
         [delivery] = work.outbox.page("a")
     now_s = service.clock.at_ms // 1000
     given = webhooks.headers(delivery, endpoint.secret, now_s)
-    webhooks.verify(endpoint.secret, given, delivery.body, now_s + 299)
+    verify_webhook(endpoint.secret, given, delivery.body, now_s=now_s + 299)
     rotated = given | {"webhook-signature": f"v1,bm9uc2Vuc2U= {given['webhook-signature']}"}
-    webhooks.verify(endpoint.secret, rotated, delivery.body, now_s)
+    verify_webhook(endpoint.secret, rotated, delivery.body, now_s=now_s)
     other = webhooks.new_secret(service.ids)
     for secret, headers, body, at in (
         (other, given, delivery.body, now_s),
@@ -218,17 +219,20 @@ def test_a_receiver_can_tell_a_real_delivery_from_a_forged_one(service: Service)
         (endpoint.secret, given | {"webhook-timestamp": "soon"}, delivery.body, now_s),
     ):
         with pytest.raises(AccessProblem):
-            webhooks.verify(secret, headers, body, at)
+            verify_webhook(secret, headers, body, now_s=at)
 
 
 def test_the_signature_is_that_of_the_standard() -> None:
     """The example of the Standard Webhooks specification."""
-    given = {
+    delivery = Delivery(
+        id="msg_p5jXN8AQM9LWM0D4loKWxJek", endpoint="ep", account="a", subject="job", kind="job.succeeded",
+        body='{"test": 2432232314}', due_ms=0,
+    )  # fmt: skip
+    assert webhooks.headers(delivery, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", 1614265330) == {
         "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
         "webhook-timestamp": "1614265330",
         "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
     }
-    webhooks.verify("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", given, '{"test": 2432232314}', 1614265330)
 
 
 def test_housekeeping_seals_forgets_and_prunes(service: Service) -> None:

@@ -170,7 +170,7 @@ def test_a_file_that_is_no_picture_costs_nothing(bench: Bench) -> None:
     ended = bench.shop.job(job.id)
     assert ended.state == "failed" and ended.attempts[0].fault == "caller"
     assert ended.attempts[0].usage.device_active_ms == 0
-    assert bench.shop.requests.receipt(bench.shop.owner, job.id).total_micros == 0
+    assert bench.shop.requests.receipt(bench.shop.owner, job.id)[1].total_micros == 0
 
 
 def test_an_input_that_was_replaced_is_not_used(bench: Bench) -> None:
@@ -196,7 +196,7 @@ def test_a_fault_of_a_model_ends_this_attempt_only(bench: Bench, monkeypatch: py
     again = bench.shop.job(job.id)
     assert (again.state, again.attempts[0].fault) == ("queued", "provider")
     check_usage(again.attempts[0].usage)
-    assert bench.shop.requests.receipt(bench.shop.owner, job.id).total_micros == 0
+    assert bench.shop.requests.receipt(bench.shop.owner, job.id)[1].total_micros == 0
 
 
 @pytest.mark.parametrize("phase", ["fetch", "run", "store"])
@@ -215,7 +215,7 @@ def test_a_cancel_stops_the_attempt_in_every_phase(bench: Bench, phase: str) -> 
     ended = bench.shop.job(job.id)
     assert (ended.state, ended.attempts[0].state) == ("cancelled", "cancelled")
     check_usage(ended.attempts[0].usage)
-    charged = bench.shop.requests.receipt(bench.shop.owner, job.id).total_micros
+    charged = bench.shop.requests.receipt(bench.shop.owner, job.id)[1].total_micros
     assert (charged > 0) == (ended.attempts[0].usage.device_active_ms > 0)
     assert (phase == "fetch") == (charged == 0)
     assert bench.shop.results(job.id) == []
@@ -285,7 +285,7 @@ def test_a_store_that_refuses_the_result_costs_the_caller_nothing(
     again = bench.shop.job(job.id)
     assert (again.state, again.attempts[0].fault, again.attempts[0].error) == ("queued", "provider", error.code)
     assert again.attempts[0].usage.device_active_ms > 0
-    assert bench.shop.requests.receipt(bench.shop.owner, job.id).total_micros == 0
+    assert bench.shop.requests.receipt(bench.shop.owner, job.id)[1].total_micros == 0
     assert bench.shop.results(job.id) == []
 
 
@@ -296,7 +296,7 @@ def test_a_cost_limit_stops_the_attempt(bench: Bench) -> None:
     bench.run(attempt)
     ended = bench.shop.job(job.id)
     assert (ended.state, ended.error) == ("failed", "cost_limit_reached")
-    assert bench.shop.requests.receipt(bench.shop.owner, job.id).total_micros <= 6_000
+    assert bench.shop.requests.receipt(bench.shop.owner, job.id)[1].total_micros <= 6_000
 
 
 class _Deaf:

@@ -11,7 +11,6 @@ from secondface.media import encoders
 from secondface.media.encoder_options import family_of, ffmpeg_options
 from secondface.media.encoders import VideoOptions, choose_encoder, container_for, require_encodable, why_not
 from secondface.media.layouts import PlaneLayout, layout_of
-from secondface.media.write import written_size
 
 
 def layout(name: str) -> PlaneLayout:
@@ -46,7 +45,7 @@ def test_the_nearest_encoder(
     {"encoder": "h264_cuda"}, {"encoder": "prores_nvenc"}, {"encoder": "h264_nvenc", "codec": "av1"},
     {"rate": Fraction(0)}, {"rate": Fraction(-1)}, {"rate": Fraction(1001)}, {"scale": (0, 0)}, {"scale": (-2, 4)},
     {"scale": (20_000, 4)}, {"volume": Fraction(-1)}, {"encoder": "gpu", "codec": "av1", "quality": 64},
-    {"encoder": "gpu", "preset": "hasty"},
+    {"encoder": "gpu", "preset": "hasty"}, {"scale": (0, 720)},
 ])  # fmt: skip
 def test_options_that_cannot_be_are_said_before_any_work(options: dict[str, object]) -> None:
     with pytest.raises(InvalidOption):
@@ -64,7 +63,7 @@ def test_containers_that_are_not_written(name: str, options: dict[str, object]) 
 
 @pytest.mark.parametrize("options", [
     {}, {"preset": "veryslow"}, {"codec": "vp9", "preset": "-3"}, {"codec": "vp9", "preset": "slow"},
-    {"codec": "av1", "preset": "13"}, {"encoder": "gpu"}, {"encoder": "gpu", "preset": "p2"}, {"scale": (0, 720)},
+    {"codec": "av1", "preset": "13"}, {"encoder": "gpu"}, {"encoder": "gpu", "preset": "p2"}, {"scale": (1280, 720)},
 ])  # fmt: skip
 def test_options_that_can_be(options: dict[str, object]) -> None:
     require_encodable("out.mp4", VideoOptions(**options))  # type: ignore[arg-type]
@@ -137,13 +136,3 @@ def test_names_are_read_in_any_case() -> None:
     assert [container_for(name) for name in ("a.MP4", "b.m4v", "c.Mov", "d.MKV", "e.webm")] == [
         "mp4", "mp4", "mov", "matroska", "webm",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("size", "scale", "expected"), [
-    ((640, 360), None, (640, 360)), ((640, 360), (321, 181), (321, 181)), ((640, 360), (320, 0), (320, 180)),
-    ((640, 360), (0, 90), (160, 90)), ((641, 361), (100, 0), (100, 56)), ((3, 4000), (2, 0), (2, 2666)),
-])  # fmt: skip
-def test_a_side_follows_from_the_other(
-    size: tuple[int, int], scale: tuple[int, int] | None, expected: tuple[int, int]
-) -> None:
-    assert written_size(size, scale) == expected

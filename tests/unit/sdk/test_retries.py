@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -21,7 +22,7 @@ MAKE = Call(method="POST", path="/v1/keys", repeatable=False)
 
 def test_asks_again_after_growing_pauses_when_nobody_answers() -> None:
     service = Played([Unreachable("cut")] * 3 + [good(fine=True)])
-    assert service.run(call(LOOK, STEADY)).read() == {"fine": True}
+    assert json.loads(service.run(call(LOOK, STEADY)).body) == {"fine": True}
     assert service.pauses == [0.25, 0.5, 1.0]
 
 
@@ -51,7 +52,7 @@ def test_repeats_what_surely_never_arrived_or_was_refused_before_it_was_done() -
     never = Unreachable("refused", sent=False)
     busy = refusal("rate_limited", 429, retryable=True)
     service = Played([never, busy, good(key="sf_1")])
-    assert service.run(call(MAKE, STEADY)).read() == {"key": "sf_1"}
+    assert json.loads(service.run(call(MAKE, STEADY)).body) == {"key": "sf_1"}
 
 
 @pytest.mark.parametrize("status", [429, 503])
