@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ class World:
 
     folder: Path
     environment: dict[str, str]
+    started: list[subprocess.Popen[str]] = field(default_factory=list[subprocess.Popen[str]])
+    """Those that a test started, which end with it."""
 
     person_a = SAMPLE / "person_a.jpg"
     person_b = SAMPLE / "person_b.jpg"
@@ -53,10 +55,13 @@ class World:
         return Told(done.returncode, done.stdout, done.stderr)
 
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            self.command(*arguments), cwd=self.folder, env=self.environment, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True,
+        self.started.append(
+            subprocess.Popen(
+                self.command(*arguments), cwd=self.folder, env=self.environment, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+            )
         )  # fmt: skip
+        return self.started[-1]
 
     @staticmethod
     def command(*arguments: str | Path) -> list[str]:
@@ -68,9 +73,13 @@ class World:
 
 
 @pytest.fixture
-def secondface(tmp_path: Path) -> World:
+def secondface(tmp_path: Path) -> Iterator[World]:
     """The command in an empty folder, in English, with none of this machine's settings."""
-    return World(tmp_path, plain_environment(tmp_path))
+    world = World(tmp_path, plain_environment(tmp_path))
+    yield world
+    for process in world.started:
+        with process:
+            process.kill()
 
 
 def plain_environment(folder: Path) -> dict[str, str]:
@@ -79,6 +88,7 @@ def plain_environment(folder: Path) -> dict[str, str]:
     return kept | {
         "LANGUAGE": "en",
         "LC_ALL": "C.UTF-8",
+        "PYTHONFAULTHANDLER": "1",  # so that a process that hangs can be asked where, by SIGABRT
         "XDG_CONFIG_HOME": str(folder / "none"),
         "SECONDFACE_LOG_FILE": str(folder / "log" / "log.txt"),
     }

@@ -24,11 +24,13 @@ SLOW = "denoise:level=strong,face_swap"
 )
 def test_a_signal_stops_the_run(secondface: World, number: signal.Signals, code: int) -> None:
     run = secondface.start("run", "-s", secondface.person_a, "-t", secondface.clip, "-o", "out.mp4", "--pipeline", SLOW)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not secondface.files() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert run.poll() is None, run.communicate()
-    assert secondface.files(), "nothing was being written"
+    if not secondface.files():
+        run.send_signal(signal.SIGABRT)
+        pytest.fail(f"nothing was being written: {run.communicate(timeout=60)}")
     run.send_signal(number)
     _, err = run.communicate(timeout=60)
     assert run.returncode == code, err
@@ -51,7 +53,7 @@ def test_a_terminal_that_closes_ends_the_run_without_a_fault(secondface: World) 
         stdout=theirs, stderr=theirs, start_new_session=True,
     )  # fmt: skip
     os.close(theirs)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not secondface.files() and time.monotonic() < deadline:
         os.read(ours, 65536)
     assert secondface.files(), "nothing was being written"
