@@ -2,6 +2,7 @@
 
 `$DOOM` names a file. Where it says `PLACE ACT`, the worker does ACT when it next comes to PLACE, once:
 kill (SIGKILL of itself), stop (SIGSTOP), or wait (half a second, after it made `$DOOM.reached`).
+At `writing` it has begun a transaction, and with it keeps SQLite's lock for writers.
 An input whose key ends in `poison.png` kills whoever fetches it, always.
 """
 
@@ -13,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +41,9 @@ def at(place: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         case "stop":
             # Stopped in the middle of a write it would keep SQLite's lock, until its fleet kills it as one that hangs.
+            # A signal to the process lands on any thread and a moment later; one to this thread stops it here.
             with _TRANSACTION:
-                os.kill(os.getpid(), signal.SIGSTOP)
+                signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
         case _:
             time.sleep(0.5)
 
@@ -71,6 +74,14 @@ class DoomedLeases(Around):
         at("stored")
         self.inner.succeed(*told)
         at("told")
+
+
+class DoomedTransactions(Around):
+    @contextmanager
+    def begin(self) -> Iterator[Any]:
+        with self.inner.begin() as unit:
+            at("writing")
+            yield unit
 
 
 class DoomedObjects(Around):
@@ -106,7 +117,9 @@ class DoomedSession(Around):
 def main(name: str, line: int) -> None:
     process = work.worker(load_settings(), name, line)
     worker: Any = process.worker
-    leases: Any = DoomedLeases(worker._leases)
+    desk = worker._leases
+    desk._transactions = DoomedTransactions(desk._transactions)
+    leases: Any = DoomedLeases(desk)
     worker._leases = leases
     place = worker._place
     objects: Any = DoomedObjects(place.objects)

@@ -36,8 +36,10 @@ def eventually(holds: Callable[[], object], seconds: float = 60.0) -> None:
 class Plant:
     """One service, an operator's key, and words for tests."""
 
-    def __init__(self, folder: Path, monkeypatch: object, *, starts: bool = True, **settings: object) -> None:
-        self.folder, self.doom = folder, folder / "doom"
+    def __init__(
+        self, folder: Path, monkeypatch: object, *, starts: bool = True, silence_s: float = 60.0, **settings: object
+    ) -> None:  # fmt: skip
+        self.folder, self.doom, self.silence_s = folder, folder / "doom", silence_s
         words = {
             "data_dir": folder / "data", "worker_backoff_s": 0, "worker_jobs": 2, "lease_s": 2, "heartbeat_ms": 200,
             "workers_least": 1, "workers_most": 1, **settings,
@@ -60,7 +62,7 @@ class Plant:
         return LocalFleet(
             Starting(
                 command=lambda name, line: [sys.executable, str(doomed), name, str(line)],
-                environment=starting.environment, logs=starting.logs, grace_s=1.0,
+                environment=starting.environment, logs=starting.logs, grace_s=1.0, silence_s=self.silence_s,
             ),
             usual._ids, usual._clock, on_ring,  # pyright: ignore[reportPrivateUsage]
         )  # fmt: skip
@@ -111,6 +113,11 @@ class Plant:
         """Processes of this service's workers."""
         return [each for each in psutil.Process().children() if _doom_of(each) == str(self.doom)]
 
+    def stopped(self) -> list[psutil.Process]:
+        """Those of them that sleep until somebody wakes them, once there are any."""
+        eventually(lambda: any(map(_sleeps, self.workers())))
+        return [each for each in self.workers() if _sleeps(each)]
+
     def warm(self, count: int = 1) -> None:
         """Wait for that many workers that are ready."""
         fleet = self.service.fleet
@@ -153,6 +160,13 @@ class Plant:
         self.service.stop()
         assert not self.workers()
         assert [path for path in (self.folder / "data" / "work").iterdir() if path.is_dir()] == []
+
+
+def _sleeps(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_STOPPED
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _doom_of(process: psutil.Process) -> str | None:

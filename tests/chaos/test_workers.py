@@ -83,12 +83,39 @@ def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_wakes(
             assert (ended.state, len(ended.attempts)) == ("succeeded", 2)
             assert ended.attempts[0].cause == "silent"
             plant.check()
-            (zombie,) = [each for each in plant.workers() if each.status() == "stopped"]
+            (zombie,) = plant.stopped()
             zombie.send_signal(signal.SIGCONT)
             plant.warm(2)
             time.sleep(0.5)
             assert plant.job(job) == ended
             plant.check()
             assert zombie.is_running()
+    finally:
+        plant.close()
+
+
+@pytest.mark.slow
+def test_a_worker_that_sleeps_in_the_middle_of_a_write_is_killed_and_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It keeps SQLite's lock, so nothing that asks the database can help."""
+    plant = Plant(tmp_path, monkeypatch, workers_least=2, workers_most=2, worker_jobs=1, silence_s=8.0, lease_s=30)
+    try:
+        plant.warm(2)
+        before = plant.workers()
+        jobs = [plant.submit() for _ in range(3)]
+        plant.doom_at("writing", "stop")
+        eventually(plant.reached.exists)
+        (asleep,) = (each for each in plant.stopped() if each in before)
+        late = plant.submit()
+        ended = plant.wait(*jobs, late)
+        assert not asleep.is_running()
+        assert {job.state for job in ended} == {"succeeded"}
+        (spared,) = (each for each in before if each != asleep)
+        assert spared.is_running()
+        lost = [attempt for job in ended for attempt in job.attempts if attempt.state == "lost"]
+        assert {attempt.cause for attempt in lost} <= {"crashed"}
+        assert len({attempt.worker for attempt in lost}) <= 1
+        plant.check()
     finally:
         plant.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from secondface.control.autoscaler import Autoscaler
 from secondface.control.housekeeping import Housekeeping
@@ -35,11 +35,16 @@ class Rounds:
     tidy_parts: Callable[[], int]
     tidy_workrooms: Callable[[], int]
     clock: Clock
+    dead: list[str] = field(default_factory=list[str])
+    """Crashed workers whose jobs have not been taken back yet: the database may be away when they are found."""
 
     def look_after_workers(self) -> None:
         """Take back what crashed workers held, then start and stop workers."""
-        for worker in self.fleet.crashed():
+        self.dead.extend(self.fleet.crashed())
+        while self.dead:
+            worker = self.dead[0]
             taken = self.desk.worker_crashed(worker)
+            self.dead.pop(0)
             self.autoscaler.note_crash(self.tier, self.clock.now_ms())
             log("rounds.worker_crashed", "warning", worker=worker, jobs=taken)
             self.tidy_workrooms()

@@ -34,8 +34,9 @@ _CORES_A_WORKER = 4
 _JOBS_A_CORE = 2
 _MOST_JOBS = 8
 _LEAST_SILENCE_S = 10
-_SILENT_LEASES = 2
-"""A worker that says nothing for so many leases hangs: it may keep SQLite's lock, and its job is somebody else's."""
+_SILENT_AFTER_LEASE_S = 5
+"""A worker that says nothing for this much longer than a lease hangs. Its jobs are somebody else's by then; and it may
+keep SQLite's lock, for which others wait no longer than half a minute before they give up."""
 _BYTES_A_PIXEL = 22
 """What a pixel of a still takes at the worst moment of a run, by measurement."""
 
@@ -91,7 +92,7 @@ def local_fleet(settings: Settings, on_ring: Callable[[str], None]) -> LocalFlee
     starting = Starting(
         command=_worker_command, environment=worker_environment(settings),
         logs=settings.data_dir.absolute() / "workers", grace_s=settings.worker_grace_s,
-        silence_s=max(_LEAST_SILENCE_S, _SILENT_LEASES * settings.lease_s),
+        silence_s=max(_LEAST_SILENCE_S, settings.lease_s + _SILENT_AFTER_LEASE_S),
     )  # fmt: skip
     return LocalFleet(starting, RandomIds(), MachineClock(), on_ring)
 

@@ -1,7 +1,8 @@
 """A fleet of processes on this machine: started, drained, and seen to die.
 
 Decides how a worker process is begun and ended, and touches only those that it started. How many there are is decided
-by whoever calls `start` and `stop`.
+by whoever calls `start` and `stop`. A watcher of its own kills those that hang: whoever asks for workers may be waiting
+for a lock that one of them keeps in its sleep. Must not know a database.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _STATES: tuple[State, ...] = get_args(State)
 _NOTE_BYTES = 2000
 _KEPT_NOTES = 20
 _TICK_S = 0.02
+_WATCH_S = 0.25
+"""Between two looks of the watcher."""
 _LAST_WORDS_S = 10.0
 """What a drained worker has beyond its grace time, for giving back what it did not end."""
 
@@ -85,7 +88,8 @@ class LocalFleet:
         self._guard = threading.RLock()
         self._children: dict[str, _Child] = {}
         self._crashed: list[str] = []
-        self._closed = False
+        self._closed = threading.Event()
+        self._watcher: threading.Thread | None = None
         self.notes: deque[CrashNote] = deque(maxlen=_KEPT_NOTES)
         """The latest crashes."""
 
@@ -103,10 +107,11 @@ class LocalFleet:
         """As Fleet.start; this machine is on no market. Raises WorkerLost where no process can be started."""
         for _ in range(count):
             with self._guard:
-                if self._closed:
+                if self._closed.is_set():
                     return
                 child = self._spawn(tier)
                 self._children[child.id] = child
+                self._begin_watch()
             threading.Thread(target=self._listen, args=(child,), name=child.id, daemon=True).start()
 
     def stop(self, worker_ids: Sequence[str]) -> None:
@@ -132,11 +137,27 @@ class LocalFleet:
     def close(self) -> None:
         """As Fleet.close: drained first, killed after the grace time."""
         with self._guard:
-            self._closed = True
+            self._closed.set()
             for child in self._children.values():
                 self._drain(child)
+        if self._watcher is not None:
+            self._watcher.join()
         while self._alive():
             time.sleep(_TICK_S)
+
+    # ---- those that hang ---------------------------------------------------------------------------------------------
+
+    def _begin_watch(self) -> None:
+        if self._watcher is None:
+            self._watcher = threading.Thread(target=self._watch, name="watcher", daemon=True)
+            self._watcher.start()
+
+    def _watch(self) -> None:
+        while not self._closed.wait(_WATCH_S):
+            with self._guard:
+                died = self._reap()
+            for tier in died:
+                self._on_ring(tier)
 
     # ---- one child ---------------------------------------------------------------------------------------------------
 
@@ -203,8 +224,9 @@ class LocalFleet:
             self._reap()
             return bool(self._children)
 
-    def _reap(self) -> None:
-        """Take note of children that ended, and kill those that hang."""
+    def _reap(self) -> set[str]:
+        """Take note of children that ended, and kill those that hang; returns the tiers that lost one by a crash."""
+        crashed: set[str] = set()
         for child in list(self._children.values()):
             status = child.process.poll()
             if status is None:
@@ -214,9 +236,12 @@ class LocalFleet:
             del self._children[child.id]
             child.line.hang_up()
             if status == 0 or child.told_to_end:
-                child.log.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    child.log.unlink(missing_ok=True)
             else:
                 self._note_crash(child, status)
+                crashed.add(child.tier)
+        return crashed
 
     def _note_crash(self, child: _Child, status: int) -> None:
         self._crashed.append(child.id)

@@ -23,6 +23,10 @@ from secondface.pipeline.people import PeopleMemory
 
 Condition: TypeAlias = Literal["idle", "busy", "draining"]
 _REMEMBERED_ACCOUNTS = 8
+_PULSE_S = 1.0
+"""Between two words to whoever started it."""
+_STUCK_HEART_S = 120.0
+"""A heart that has been at one beat for so long does not wait for a database: it hangs, and its worker with it."""
 _LAST_WORDS_S = 5.0
 """How long a drained worker waits for attempts to tell that they stopped."""
 
@@ -65,6 +69,7 @@ class Worker:
         self._guard = threading.Lock()
         self._attempts: dict[Attempt, threading.Thread] = {}
         self._served = 0
+        self._beaten_s = time.monotonic()
 
     def drain(self) -> None:
         """Take nothing more, end what there is within the grace time, give the rest back. Safe in a signal handler."""
@@ -74,9 +79,11 @@ class Worker:
     def run(self) -> None:
         """Work until drained."""
         heart = threading.Thread(target=self._beat_all, name="heart", daemon=True)
+        pulse = threading.Thread(target=self._pulse, name="pulse", daemon=True)
         with self._workroom:
-            heart.start()
             self._tell("idle", 0)
+            heart.start()
+            pulse.start()
             while not self._draining.is_set():
                 grant = self._claim() if self._has_room() else None
                 if grant is not None:
@@ -88,6 +95,7 @@ class Worker:
         self._over.set()
         self._bell.ring(worker_bell(self._duties.name))
         heart.join()
+        pulse.join()
 
     # ---- taking work -------------------------------------------------------------------------------------------------
 
@@ -142,7 +150,15 @@ class Worker:
             self._bell.wait([worker_bell(self._duties.name)], self._duties.heartbeat_s)
             for attempt in self._running():
                 attempt.beat()
-            self._tell(self._condition(), self._served)
+                self._beaten_s = time.monotonic()
+            self._beaten_s = time.monotonic()
+
+    def _pulse(self) -> None:
+        """Tell on and on that this process runs. The heart cannot: another worker that sleeps in the middle of a write
+        lets it wait for the database, and who is killed for silence must be that one."""
+        while not self._over.wait(_PULSE_S):
+            if time.monotonic() - self._beaten_s < _STUCK_HEART_S + self._duties.heartbeat_s:
+                self._tell(self._condition(), self._served)
 
     def _condition(self) -> Condition:
         return "draining" if self._draining.is_set() else "busy" if self._attempts else "idle"

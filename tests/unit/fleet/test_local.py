@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -132,6 +133,19 @@ def test_a_worker_that_says_nothing_is_killed(yard: Yard) -> None:
     worker = only(fleet)
     eventually(lambda: not fleet.workers("cpu"))
     assert fleet.crashed() == [worker.id]
+
+
+def test_a_worker_that_says_nothing_is_killed_though_nobody_asks_for_workers(yard: Yard) -> None:
+    fleet = yard.fleet(_DEAF, silence_s=0.1)
+    fleet.start("cpu", "on_demand", 1)
+    (log,) = (yard.folder / "logs").iterdir()
+    eventually(lambda: log.read_text().endswith("\n"))
+    pid = int(log.read_text().split()[1])
+    eventually(lambda: not Path(f"/proc/{pid}").exists())
+    eventually(lambda: yard.rung[-1:] == ["cpu"])
+    fleet.close()
+    assert "watcher" not in {thread.name for thread in threading.enumerate()}
+    assert fleet.crashed() == [log.stem]
 
 
 def test_a_worker_that_does_not_boot_is_killed(yard: Yard) -> None:

@@ -29,9 +29,11 @@ def eventually(holds: Callable[[], object], seconds: float = 30.0) -> None:
 
 
 @contextmanager
-def working(shop: Workshop, tmp_path: Path, leases: object = None, **duties: object) -> Iterator[Worker]:
+def working(
+    shop: Workshop, tmp_path: Path, leases: object = None, told: list[tuple[str, int]] | None = None, **duties: object
+) -> Iterator[Worker]:  # fmt: skip
     words = {"name": "w1", "tiers": ("a10g",), "heartbeat_s": 0.05, "poll_s": 0.05, **duties}
-    told: list[tuple[str, int]] = []
+    told = [] if told is None else told
     room = Workroom(tmp_path / "work", str(words["name"]))
     worker = Worker(
         Duties(**words), leases or shop.desk, shop.objects, shop.sessions, shop.bell,  # type: ignore[arg-type]
@@ -218,3 +220,52 @@ def test_hearts_beat_while_a_job_runs(tmp_path: Path) -> None:
         eventually(beats)
     assert len(seen) > 2
     assert worker_bell("w1") == "worker:w1"
+
+
+class _Waiting(_Flaky):
+    """A desk whose beats wait for a database, as long as the test wants."""
+
+    def __init__(self, shop: Workshop) -> None:
+        super().__init__(shop)
+        self.left, self.waits, self.answers = 0, threading.Event(), threading.Event()
+
+    def beat(self, *told: object) -> object:
+        self.waits.set()
+        self.answers.wait()
+        return self.shop.desk.beat(*told)  # type: ignore[arg-type]
+
+
+def test_a_worker_that_waits_for_the_database_says_that_it_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secondface.fleet.worker._PULSE_S", 0.01)
+    shop, told = Workshop(), list[tuple[str, int]]()
+    desk = _Waiting(shop)
+    job = shop.accept()
+    with working(shop, tmp_path, desk, told):
+        assert desk.waits.wait(30)
+        before = len(told)
+        eventually(lambda: len(told) > before + 5)
+        desk.answers.set()
+        eventually(lambda: shop.job(job.id).ended)
+    assert shop.job(job.id).state == "succeeded"
+
+
+def test_a_worker_whose_heart_hangs_says_no_longer_that_it_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secondface.fleet.worker._PULSE_S", 0.01)
+    monkeypatch.setattr("secondface.fleet.worker._STUCK_HEART_S", 0.0)
+    shop, told = Workshop(), list[tuple[str, int]]()
+    desk = _Waiting(shop)
+    shop.accept()
+
+    def silent() -> bool:
+        before = len(told)
+        time.sleep(0.5)
+        return len(told) == before
+
+    with working(shop, tmp_path, desk, told):
+        assert desk.waits.wait(30)
+        eventually(silent)
+        desk.answers.set()
