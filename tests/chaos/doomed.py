@@ -20,6 +20,7 @@ from typing import Any
 
 from secondface.compose import work
 from secondface.fleet.attempt import Workplace
+from secondface.pipeline.device_share import SharedDevice
 from secondface.settings import load_settings
 
 _DOOM = Path(os.environ["DOOM"])
@@ -59,7 +60,21 @@ class Around:
 
 
 class DoomedLeases(Around):
+    """Whatever is told of an attempt, the device's own count is written down before it."""
+
+    def __init__(self, inner: Any, device: SharedDevice, note: Path) -> None:
+        super().__init__(inner)
+        self._device, self._note, self._guard = device, note, threading.Lock()
+        note.parent.mkdir(exist_ok=True)
+
+    def _write_down(self) -> None:
+        with self._guard:
+            fresh = self._note.with_suffix(".new")
+            fresh.write_text(str(self._device.busy_ns))
+            fresh.replace(self._note)
+
     def beat(self, *told: Any) -> Any:
+        self._write_down()
         with _TRANSACTION:
             return self.inner.beat(*told)
 
@@ -72,8 +87,21 @@ class DoomedLeases(Around):
 
     def succeed(self, *told: Any) -> None:
         at("stored")
+        self._write_down()
         self.inner.succeed(*told)
         at("told")
+
+    def fail(self, *told: Any, **why: Any) -> None:
+        self._write_down()
+        self.inner.fail(*told, **why)
+
+    def preempt(self, *told: Any) -> None:
+        self._write_down()
+        self.inner.preempt(*told)
+
+    def stop(self, *told: Any) -> None:
+        self._write_down()
+        self.inner.stop(*told)
 
 
 class DoomedTransactions(Around):
@@ -119,7 +147,7 @@ def main(name: str, line: int) -> None:
     worker: Any = process.worker
     desk = worker._leases
     desk._transactions = DoomedTransactions(desk._transactions)
-    leases: Any = DoomedLeases(desk)
+    leases: Any = DoomedLeases(desk, worker._sessions.device, Path(f"{_DOOM}.devices") / name)
     worker._leases = leases
     place = worker._place
     objects: Any = DoomedObjects(place.objects)

@@ -1,0 +1,234 @@
+"""All that happens on a service, in one process on SQLite and a folder, by clients and workers who never give up.
+
+Whoever dies in the middle of it may begin again: every deed is then done again, as its doer would who heard no answer.
+Leases run out at once, so that the next process need not wait for what the last one held.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry
+
+from secondface.compose.service import server
+from secondface.compose.stores import open_stores
+from secondface.control.admission import Probed, Rate, Submission
+from secondface.control.auth import Caller
+from secondface.control.autoscaler import Autoscaler
+from secondface.control.housekeeping import Housekeeping
+from secondface.control.leftovers import Leftovers
+from secondface.control.scheduler import LeaseDesk, Times
+from secondface.control.settlement import Settlement
+from secondface.domain.accounts import ROLE_SCOPES, Plan
+from secondface.domain.jobs import LIVE_JOBS, Job
+from secondface.domain.ports import Grant, Offer, Worker
+from secondface.domain.pricing import PriceRow, Usage
+from secondface.domain.scaling import Policy
+from secondface.errors import JobSettled, LeaseLost
+from secondface.gateway.outgoing import Outgoing
+from secondface.gateway.sender import Sender
+from secondface.gateway.watch import Watch
+from secondface.settings import load_settings
+from secondface.storage.doorbell import LocalDoorbell
+from secondface.storage.machine import RandomIds
+from tests.chaos.books import check_books
+
+JOBS = ("plain", "faulty", "caller", "preempted", "stopped", "silent", "crashed", "approved", "rejected", "cancelled")
+_ENDS = {
+    "faulty": "failed",
+    "caller": "failed",
+    "stopped": "cancelled",
+    "rejected": "cancelled",
+    "cancelled": "cancelled",
+}
+
+
+class _NoFleet:
+    """A fleet that cannot start anybody."""
+
+    def workers(self, tier: str) -> Sequence[Worker]:
+        return ()
+
+    def start(self, tier: str, market: str, count: int) -> None:
+        pass
+
+    def stop(self, worker_ids: Sequence[str]) -> None:
+        pass
+
+    def crashed(self) -> Sequence[str]:
+        return ()
+
+    def close(self) -> None:
+        pass
+
+
+class _Receiver(Outgoing):
+    """Every receiver answers, and says yes."""
+
+    def __init__(self) -> None:
+        pass
+
+    async def post(self, *_told: object) -> int:
+        return 204
+
+
+class Story:
+    """One life of the service."""
+
+    def __init__(self, folder: Path) -> None:
+        settings = load_settings(data_dir=folder, workers_most=1)
+        self.service = server(settings)
+        self.stores, self.bell, ids = open_stores(settings), LocalDoorbell(), RandomIds()
+        self.ids = ids
+        transactions = self.stores.transactions
+        self.desk = LeaseDesk(transactions, Settlement(ids), self.bell, times=Times(lease_ms=1, heartbeat_ms=1))
+        self.autoscaler = Autoscaler(transactions, _NoFleet(), (Policy(tier=settings.tier),))
+        self.housekeeping, self.leftovers = Housekeeping(transactions), Leftovers(transactions, self.stores.objects)
+        self.watch = Watch(self.service, CollectorRegistry())
+        self.sender = Sender(self.service, _Receiver(), lambda _what: None)
+        self.tier = settings.tier
+        self.jobs: dict[str, str] = {}
+
+    def close(self) -> None:
+        self.stores.close()
+        self.service.stop()
+
+    def tell(self) -> None:
+        """From the first start to the last end, whatever was done of it before; then look at the books."""
+        with self.stores.transactions.view() as work:
+            check_books(work, list(work.jobs.page(None, limit=1_000)))
+        self.staff()
+        self.submit()
+        self.autoscaler.step()
+        self.judge()
+        self.work()
+        self.upkeep()
+        self.check()
+
+    # ---- deeds of people ---------------------------------------------------------------------------------------------
+
+    def staff(self) -> None:
+        accounts = self.service.accounts
+        accounts.first_start()
+        with self.stores.transactions.view() as work:
+            account, keys = work.accounts.get("default"), work.accounts.keys("default")
+        assert account is not None
+        self.owner = Caller(account, keys[0].id, ROLE_SCOPES["operator"])
+        accounts.change(self.owner, "default", plan=Plan(max_running=100, approval_above_faces=4))
+        accounts.open(self.owner, "Second", Plan())
+        accounts.deposit(self.owner, "default", 1_000_000, "transfer-1")
+        accounts.set_budget(self.owner, "account:default", "month", 10**12)
+        accounts.set_price(self.owner, PriceRow(tier=self.tier, price_micros=301))
+        key, _ = accounts.issue_key(self.owner, "default", "approver")
+        accounts.revoke_key(self.owner, "default", key.id)
+        self.approver = Caller(account, key.id, ROLE_SCOPES["approver"])
+        hook = self.service.subscriptions.subscribe(self.owner, "https://receiver.example/")
+        self.service.subscriptions.set_enabled(self.owner, hook.id, enabled=False)
+        self.service.subscriptions.set_enabled(self.owner, hook.id, enabled=True)
+        account = accounts.standing(self.owner).account
+        self.owner = Caller(account, self.owner.key_id, self.owner.scopes)
+
+    def submit(self) -> None:
+        for name in JOBS:
+            submission = Submission(
+                spec="{}", digest=name, tier=self.tier, idempotency_key=name, rate=Rate(active_us=100_000),
+                probed=Probed(frames=10, faces=5 if name in ("approved", "rejected") else 1),
+            )  # fmt: skip
+            self.jobs[name] = self.service.admission.submit(self.owner, submission).job.id
+
+    def judge(self) -> None:
+        requests = self.service.requests
+        requests.cancel(self.owner, self.jobs["cancelled"])
+        for act, name in ((requests.approve, "approved"), (requests.reject, "rejected")):
+            with contextlib.suppress(JobSettled):
+                act(self.approver, self.jobs[name])
+
+    # ---- deeds of workers --------------------------------------------------------------------------------------------
+
+    def work(self) -> None:
+        while self._live():
+            time.sleep(0.002)  # every lease of a life that is over has run out by then
+            self.desk.sweep()
+            while (grant := self.desk.claim(self._offer())) is not None:
+                with contextlib.suppress(LeaseLost):
+                    self._serve(grant)
+
+    def _offer(self) -> Offer:
+        return Offer(worker=self.ids.new("worker"), tiers=(self.tier,), lease_ms=1)
+
+    def _live(self) -> Sequence[Job]:
+        with self.stores.transactions.view() as work:
+            return work.jobs.page(None, LIVE_JOBS)
+
+    def _serve(self, grant: Grant) -> None:
+        lease, requests = grant.lease, self.service.requests
+        name = next(name for name, job_id in self.jobs.items() if job_id == lease.job_id)
+        usage = Usage(fetch_ms=1, run_ms=400, device_active_ms=300, frames=10)
+        self.desk.beat(lease, usage, 5, 10)
+        first = lease.attempt == 1
+        match name:
+            case "faulty":
+                self.desk.fail(lease, usage, error="model_failed", fault="provider", retryable=False)
+            case "caller":
+                self.desk.fail(lease, usage, error="no_face_in_source", fault="caller", retryable=False)
+            case "stopped":
+                requests.cancel(self.owner, lease.job_id)
+                assert self.desk.beat(lease, usage).stop == "cancelled"
+                self.desk.stop(lease, usage)
+            case "preempted" if first:
+                self.desk.preempt(lease, usage)
+            case "crashed" if first:
+                assert self.desk.worker_crashed(lease.worker) == 1
+            case "silent" if first:
+                pass
+            case _:
+                self._hand_in(grant, usage)
+
+    def _hand_in(self, grant: Grant, usage: Usage) -> None:
+        lease = grant.lease
+        self.desk.cut(lease, 1)
+        self.desk.finish_segment(lease, usage, index=0, active_ms=200, result="s0")
+        key = f"jobs/{lease.job_id}/{lease.attempt}/out.png"
+        self.stores.objects.put(key, [b"picture"], "image/png")
+        self.desk.succeed(lease, usage, key)
+
+    # ---- what goes on beside -----------------------------------------------------------------------------------------
+
+    def upkeep(self) -> None:
+        self.housekeeping.step()
+        self.watch.step()
+        while asyncio.run(self.sender.step()):
+            pass
+        sent = self.service.subscriptions.deliveries(self.owner)
+        self.service.subscriptions.replay(self.owner, sent[0].id)
+        asyncio.run(self.sender.step())
+        self.stores.objects.tidy()
+        self.leftovers.step()
+
+    def check(self) -> None:
+        self.housekeeping.step()
+        with self.stores.transactions.view() as work:
+            jobs = list(work.jobs.page(None, limit=1_000))
+            assert sorted(job.id for job in jobs) == sorted(self.jobs.values()), "each was accepted once"
+            check_books(work, jobs)
+            assert not work.ledger.balance("held:default", "CNY")
+            assert [each.kind for each in work.ledger.entries("pay:transfer-1")] == ["deposit"]
+            assert work.journal.broken() is None
+        for name, job_id in self.jobs.items():
+            job = next(each for each in jobs if each.id == job_id)
+            assert job.state == _ENDS.get(name, "succeeded"), (name, job)
+        self._check_hooks()
+        wanted = {job.result for job in jobs if job.result is not None}
+        assert set(self.stores.objects.keys("jobs/")) == wanted
+        assert not list(self.stores.objects.path(next(iter(wanted))).parents[3].rglob("*.part"))
+
+    def _check_hooks(self) -> None:
+        told = self.service.subscriptions.deliveries(self.owner, limit=200)
+        taken = [each for each in told if each.state == "pending"]
+        assert all(each.due_ms > self.service.clock.now_ms() for each in taken), "who died has them for a while yet"
+        assert {each.state for each in told} <= {"delivered", "pending"}
+        assert len({(each.endpoint, each.subject, each.kind) for each in told}) == len(told), "an end is told once"
