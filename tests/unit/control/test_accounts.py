@@ -153,12 +153,37 @@ def test_speeds_are_guessed_then_measured_then_followed(service: Service) -> Non
     assert (guess.active_us, guess.measured, guess.margin_percent) == (70_000, False, 300)
     slow = Usage(fetch_ms=40, run_ms=2_000, store_ms=60, device_active_ms=1_000, frames=100)
     speeds.learn(service.job(ended(service, slow)), "swap")
-    rate = speeds.rate("a10g", "swap", 70_000)
+    rate = speeds.rate("a10g", "swap", 70_000, 100)
     assert (rate.active_us, rate.wall_us, rate.other_ms, rate.measured) == (10_000, 20_000, 100, True)
     speeds.learn(service.job(ended(service, replace(slow, device_active_ms=200))), "swap")
-    assert speeds.rate("a10g", "swap", 0).active_us == 8_000
+    assert speeds.rate("a10g", "swap", 0, 100).active_us == 8_000
     assert not speeds.rate("cpu", "swap", 1).measured
     assert not speeds.rate("a10g", "other", 1).measured
+
+
+def test_the_bound_lies_above_the_dearest_of_late_and_comes_down_again(service: Service) -> None:
+    speeds = Speeds()
+
+    def bound_us() -> int:
+        rate = speeds.rate("a10g", "swap", 0)
+        return rate.active_us * (100 + rate.margin_percent) // 100
+
+    for active_ms in (200, 4_000, 200, 200):
+        speeds.learn(service.job(ended(service, Usage(run_ms=5_000, device_active_ms=active_ms, frames=1))), "swap")
+    assert bound_us() >= 4_000_000, "the next job with a new person would be waived in part"
+    for _ in range(60):
+        speeds.learn(service.job(ended(service, Usage(run_ms=5_000, device_active_ms=200, frames=1))), "swap")
+    assert 300_000 <= bound_us() < 600_000
+
+
+def test_other_lengths_say_as_much_as_they_can(service: Service) -> None:
+    speeds = Speeds()
+    speeds.learn(service.job(ended(service, Usage(run_ms=9_000, device_active_ms=8_000, frames=100))), "swap")
+    rates = {frames: speeds.rate("a10g", "swap", 200_000, frames) for frames in (1, 70, 10_000)}
+    assert [rate.active_us for rate in rates.values()] == [200_000, 80_000, 80_000]
+    assert [rate.margin_percent for rate in rates.values()] == [300, 50, 300]
+    assert speeds.rate("a10g", "swap", 50_000, 10_000).active_us == 50_000
+    assert all(rate.measured and rate.wall_us >= rate.active_us for rate in rates.values())
 
 
 def test_nothing_is_learnt_from_jobs_that_say_too_little(service: Service) -> None:
