@@ -208,6 +208,24 @@ def test_a_file_that_lost_its_end_is_missing_rather_than_short(links: Links, tmp
         store.read("k")
 
 
+def test_what_is_found_out_of_a_file_holds_for_its_bytes_only(links: Links, tmp_path: Path) -> None:
+    store = FolderStore(tmp_path / "objects", links)
+    first = store.put("k", [b"first"], "text/plain")
+    with store.held(first) as path:
+        assert path.read_bytes() == b"first"
+    second = store.put("k", [b"second"], "text/plain")
+    with pytest.raises(ObjectMissing), store.held(first):
+        pytest.fail("it is another file by now")
+    with pytest.raises(ObjectMissing), store.held(second):
+        # Back to the same bytes before the end: what was read in between may have been of others.
+        store.put("k", [b"third"], "text/plain")
+        store.put("k", [b"second"], "text/plain")
+    with pytest.raises(ObjectMissing), store.held(second):
+        store.delete("k")
+    with pytest.raises(ObjectMissing), store.held(second):
+        pytest.fail("it is gone")
+
+
 def test_a_link_of_the_file_system_is_not_followed(links: Links, tmp_path: Path) -> None:
     store = FolderStore(tmp_path / "objects", links)
     (tmp_path / "secret").write_bytes(b"abcdefg")

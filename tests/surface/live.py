@@ -26,7 +26,7 @@ from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
 from secondface.domain import ledger
 from secondface.domain.accounts import Account, Plan, Role
-from secondface.domain.ports import Grant, Offer
+from secondface.domain.ports import Grant, Offer, Stored
 from secondface.domain.pricing import Usage
 from secondface.errors import MediaUnsupported
 from secondface.gateway.addresses import Resolve
@@ -185,8 +185,8 @@ class Live:
     def seal(self) -> None:
         Housekeeping(self.transactions).step()
 
-    def _inspect(self, key: str) -> InputFacts:
-        words = b"".join(self.objects.read(key)).split()
+    def _inspect(self, stored: Stored) -> InputFacts:
+        words = b"".join(self.objects.read(stored.key)).split()
         if words[:1] not in ([b"PICTURE"], [b"CLIP"]):
             raise MediaUnsupported("target: no format of ours")
         width, height = map(int, words[1].split(b"x"))
@@ -197,7 +197,7 @@ class Live:
         )
 
     def _read_marks(self, key: str) -> MarksView:
-        self._inspect(key)
+        self._inspect(self.objects.head(key))
         return MarksView(ai_made=b"of another" in b"".join(self.objects.read(key)))
 
 

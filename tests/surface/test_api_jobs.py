@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
@@ -12,8 +13,9 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from secondface.control.speeds import Speeds
+from secondface.domain.ports import Stored
 from secondface.gateway.watch import Watch
-from secondface.spec.work import WorkOrder
+from secondface.spec.work import InputFacts, WorkOrder
 from tests.surface.live import CLIP, OTHER_STILL, RESULT, STILL, Live, events_of, live
 
 
@@ -45,6 +47,32 @@ def test_from_upload_to_receipt(server: Live) -> None:
     with server.transactions.view() as work:
         moved = {entry.kind: entry.postings[-1].micros for entry in work.ledger.entries(job.rsplit("/", 1)[-1])}
     assert moved["capture"] == bill["total_micros"] == server.call("GET", job).json()["cost_micros"]
+
+
+def test_an_upload_is_looked_at_once_and_before_a_job_names_it() -> None:
+    with live() as server:
+        looked: list[str] = []
+        inspect = server.service.inspect
+
+        def counted(stored: Stored) -> InputFacts:
+            looked.append(stored.sha256)
+            return inspect(stored)
+
+        object.__setattr__(server.service, "inspect", counted)
+        words = server.request()
+        until = time.monotonic() + 20
+        while len(looked) < 2:
+            assert time.monotonic() < until, "nobody looks at what was sent"
+            time.sleep(0.01)
+        server.call("POST", "/v1/quotes", json=words)
+        assert server.call("POST", "/v1/jobs", json=words).status_code == 202
+        assert len(looked) == len(set(looked)) == 2
+
+
+def test_what_is_wrong_with_an_upload_is_said_to_the_job_that_names_it(server: Live) -> None:
+    for _ in range(2):
+        refused = server.call("POST", "/v1/jobs", json=server.request(b"no picture"))
+        assert (refused.status_code, refused.json()["code"]) == (422, "media_unsupported")
 
 
 def test_a_form_with_the_files_is_a_job_too(server: Live) -> None:

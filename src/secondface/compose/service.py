@@ -21,6 +21,7 @@ from secondface.control.settlement import Settlement
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
 from secondface.control.uploads import Uploads
+from secondface.domain.ports import Stored
 from secondface.domain.scaling import Floor, Policy
 from secondface.fleet.line import RelayedBell
 from secondface.fleet.workroom import tidy
@@ -93,14 +94,16 @@ def scaling_policy(settings: Settings) -> Policy:
     )  # fmt: skip
 
 
-def _inspector(settings: Settings, stores: Stores) -> Callable[[str], InputFacts]:
+def _inspector(settings: Settings, stores: Stores) -> Callable[[Stored], InputFacts]:
     limits = Limits.of_pixels(settings.max_pixels)
 
-    def inspect(key: str) -> InputFacts:
-        info = probe(stores.objects.path(key), limits)
+    def inspect(stored: Stored) -> InputFacts:
+        with stores.objects.held(stored) as path:
+            info = probe(path, limits)
         return InputFacts(
             kind=info.kind, format_name=info.format_name, width=info.width, height=info.height,
             frames=info.frame_count, duration_ms=None if info.duration is None else int(info.duration * 1000),
+            notes=info.file_notes,
         )  # fmt: skip
 
     return inspect

@@ -33,6 +33,7 @@ from secondface.pipeline.engine import Progress
 from secondface.pipeline.meter import PhaseClock
 from secondface.pipeline.passage import Conduct
 from secondface.pipeline.people import PeopleMemory
+from secondface.pipeline.preparation import Look
 from secondface.pipeline.report import RunReport
 from secondface.pipeline.run import conduct_file
 from secondface.spec.work import StoredInput, WorkOrder
@@ -142,10 +143,16 @@ class Attempt:
         order = WorkOrder.read(self.grant.spec)
         paths = self._fetch(order, place)
         request = order.run_request(lambda each: paths[each.key], place / order.output_name)
+        # Compared byte for byte on the way here, so the gateway's look was at these very files.
+        looks = {
+            paths[key]: Look(facts.width, facts.height, facts.notes)
+            for key, facts in order.facts.items()
+            if key in paths
+        }
         report = conduct_file(
             request, self._conduct, self._phases, content_producer=self._terms.content_producer,
             produce_id=_produce_id(self.grant.lease.job_id), name_of=lambda path: path.name,
-            room=lambda pixels: self._room.take(pixels, self._checkpoint),
+            room=lambda pixels: self._room.take(pixels, self._checkpoint), known=looks,
         )  # fmt: skip
         self._progress = report.frames, max(report.frames, self._progress[1])
         self._faces = report.faces

@@ -51,9 +51,17 @@ class Inputs:
         self._service, self._options = service, options
         self._intake, self._outgoing = intake, outgoing
         self._seen: dict[str, InputFacts] = {}
+        self._looks: dict[str, asyncio.Task[InputFacts]] = {}
+        """Looks that are under way."""
 
     async def part(self, caller: Caller, chunks: AsyncIterator[bytes], content_type: str) -> Stored:
-        """Store a part of a form as an upload of the caller."""
+        """Store an input of a job as an upload of the caller, and begin to look at it."""
+        stored = await self.store(caller, chunks, content_type)
+        self.expect(stored)  # while the next part is on its way
+        return stored
+
+    async def store(self, caller: Caller, chunks: AsyncIterator[bytes], content_type: str) -> Stored:
+        """Store bytes as an upload of the caller."""
         key = upload_key(caller.account.id, self._service.ids.new("upl"))
         return await self._intake.store(key, chunks, content_type, self._options.bodies.file_bytes)
 
@@ -76,11 +84,35 @@ class Inputs:
         by_content = dict(zip(distinct, facts, strict=True))
         return [KnownInput(each, by_content[each.sha256]) for each in stored]
 
+    def expect(self, stored: Stored) -> None:
+        """Begin to look at a file that a job will most likely name, so that the job need not wait for it."""
+        if stored.sha256 not in self._seen:
+            self._look(stored).add_done_callback(_left)
+
     async def _facts(self, stored: Stored) -> InputFacts:
         facts = self._seen.get(stored.sha256)
-        if facts is None:
-            facts = await to_thread.run_sync(self._service.inspect, stored.key)
-            if len(self._seen) >= _MOST_SEEN:
-                del self._seen[next(iter(self._seen))]
-            self._seen[stored.sha256] = facts
+        # A caller who goes away must not end a look for which others wait.
+        return facts if facts is not None else await asyncio.shield(self._look(stored))
+
+    def _look(self, stored: Stored) -> asyncio.Task[InputFacts]:
+        """The look at this file that is under way, or a new one."""
+        look = self._looks.get(stored.key)
+        if look is None:
+            look = self._looks[stored.key] = asyncio.create_task(self._inspected(stored))
+        return look
+
+    async def _inspected(self, stored: Stored) -> InputFacts:
+        try:
+            facts = await to_thread.run_sync(self._service.inspect, stored)
+        finally:
+            del self._looks[stored.key]
+        if len(self._seen) >= _MOST_SEEN:
+            del self._seen[next(iter(self._seen))]
+        self._seen[stored.sha256] = facts
         return facts
+
+
+def _left(look: asyncio.Task[InputFacts]) -> None:
+    """What is wrong with a file is said to the job that names it, not to nobody."""
+    if not look.cancelled():
+        look.exception()

@@ -45,6 +45,12 @@ class Material:
     reference: KnownInput | None = None
     mapping: Sequence[tuple[int, int | None, KnownInput | None]] = ()
 
+    @property
+    def inputs(self) -> Sequence[KnownInput]:
+        """All of them."""
+        likes = [self.reference, *(like for _, _, like in self.mapping)]
+        return [*self.sources, self.target, *(each for each in likes if each is not None)]
+
 
 class Orders:
     """Makes orders and submissions."""
@@ -69,6 +75,7 @@ class Orders:
             restore=options.restore, pipeline=options.pipeline, label=options.label, video=options.video,
             still=options.still, keep_metadata=options.keep_metadata, allow_no_face=options.allow_no_face,
             likeness_confirmed=options.likeness_confirmed,
+            facts={each.stored.key: each.facts for each in material.inputs},
         )  # fmt: skip
         # The engine's own request checks the rest: counts of sources, mappings, options that exclude each other.
         plan = order.run_request(_imagined, Path("/imagined") / order.output_name).plan()
@@ -175,8 +182,8 @@ def _guess_us(plan: Plan, facts: InputFacts) -> int:
 
 
 def _digest(order: WorkOrder, more: str) -> str:
-    """What the order is compared by: contents, not the places where they lie."""
-    words = order.model_dump_json()
+    """What the order is compared by: contents, not the places where they lie, nor what a probe says of them."""
+    words = order.model_dump_json(exclude={"facts"})
     for each in order.inputs:
         words = words.replace(json.dumps(each.key), '""')
     return hashlib.sha256(f"{words}\n{more}".encode()).hexdigest()

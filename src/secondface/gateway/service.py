@@ -14,7 +14,7 @@ from secondface.control.approvals import JobRequests
 from secondface.control.auth import Keyring, Rates
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
-from secondface.domain.ports import Clock, Fleet, Ids, ObjectStore, Transactions
+from secondface.domain.ports import Clock, Fleet, Ids, ObjectStore, Stored, Transactions
 from secondface.domain.scaling import Decision
 from secondface.observe import Meter
 from secondface.spec.views import MarksView, ModelView
@@ -44,8 +44,8 @@ class Service:
     """Tiers that somebody serves; the first one is the default."""
     check_link: Callable[[str, str, str, str], None]
     """`storage.links.Links.check(key, method, expires, signature)`; raises LinkInvalid."""
-    inspect: Callable[[str], InputFacts]
-    """What the stored file of a key is, found out in the cage; raises BadMedia errors."""
+    inspect: Callable[[Stored], InputFacts]
+    """What the stored file is, of these very bytes, found out in the cage; raises BadMedia errors, ObjectMissing."""
     read_marks: Callable[[str], MarksView]
     """The marks in the stored file of a key; raises BadMedia errors."""
     models: Callable[[], Sequence[ModelView]]

@@ -80,6 +80,7 @@ async def receive(
         raise LinkInvalid("Only uploads are sent by callers.")
     kind = media_type(request) or "application/octet-stream"
     stored = await desk.intake.store(key, request.stream(), kind[:100], desk.options.bodies.file_bytes)
+    desk.inputs.expect(stored)
     return StoredView(id=key.rsplit("/", 1)[-1], size_bytes=stored.size_bytes, sha256=stored.sha256)
 
 
@@ -121,7 +122,7 @@ async def verify(request: Request, caller: WithCaller, desk: WithDesk) -> MarksV
             async for part in parts(request.headers["content-type"], request.stream()):
                 if part.name != "file" or key:
                     raise BodyInvalid("The form has one part, `file`.")
-                key = (await desk.inputs.part(caller, part.chunks, part.content_type)).key
+                key = (await desk.inputs.store(caller, part.chunks, part.content_type)).key
             if not key:
                 raise BodyInvalid("The form has no part `file`.")
             try:

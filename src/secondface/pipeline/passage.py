@@ -29,7 +29,14 @@ from secondface.pipeline.engine import (
     run_stages,
 )
 from secondface.pipeline.meter import MemoryPeak
-from secondface.pipeline.people import PeopleMemory, Picture, SourcePeople, build_sources, describe_reference
+from secondface.pipeline.people import (
+    PeopleMemory,
+    PersonPicture,
+    Picture,
+    SourcePeople,
+    build_sources,
+    describe_reference,
+)
 from secondface.pipeline.scout import scout
 from secondface.pipeline.steps import MOST_FACES, MOST_FACES_OF_A_STILL, StepContext, build_stage
 from secondface.pipeline.tally import FaceTally
@@ -48,7 +55,7 @@ _LONGEST_GROUP = 16
 class Casting:
     """Who is to be put onto whom, with pictures read."""
 
-    sources: Sequence[Sequence[Picture]] = ()
+    sources: Sequence[Sequence[PersonPicture]] = ()
     rule: FaceRule = field(default_factory=FaceRule)
     like: Picture | None = None
     """The reference picture of the rule."""

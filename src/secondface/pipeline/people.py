@@ -9,6 +9,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from secondface.errors import NoFaceInSource, ReferenceFaceNotFound
 from secondface.frames import RGB8, ArrayFrame, Face, Float
@@ -17,12 +18,29 @@ from secondface.vision.mesh_swap import SwapSource
 from secondface.vision.track import FaceTracker
 
 
+class PersonPicture(Protocol):
+    """A still with the name that messages use for it; its pixels may be read when they are first asked for."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def rgb(self) -> RGB8: ...
+    @property
+    def digest(self) -> str:
+        """Other pixels have another one."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A still that was read, with the name that messages use for it."""
+    """A still that was read."""
 
     name: str
     rgb: RGB8
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(f"{self.rgb.shape};".encode() + self.rgb.tobytes()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +52,7 @@ class SourcePeople:
 
 
 def build_sources(
-    sources: Sequence[Sequence[Picture]], tracker: FaceTracker, enlarge: Callable[[RGB8], RGB8]
+    sources: Sequence[Sequence[PersonPicture]], tracker: FaceTracker, enlarge: Callable[[RGB8], RGB8]
 ) -> SourcePeople:
     """Find the face in each source picture and combine each person's pictures. Raises NoFaceInSource."""
     people: list[SwapSource] = []
@@ -47,7 +65,7 @@ def build_sources(
 
 
 class PeopleMemory:
-    """Source people of earlier runs, by the pixels of their pictures: a folder of targets prepares them once.
+    """Source people of earlier runs, by their pictures: a folder of targets prepares them once.
 
     It lives as long as whoever runs the runs wants it to; at most `most` sets of people are kept, the latest used.
     """
@@ -57,7 +75,13 @@ class PeopleMemory:
         self._kept: dict[str, SourcePeople] = {}
         self._guard = threading.Lock()
 
-    def recall(self, sources: Sequence[Sequence[Picture]], build: Callable[[], SourcePeople]) -> SourcePeople:
+    def holds(self, sources: Sequence[Sequence[PersonPicture]]) -> bool:
+        """Whether the people of these pictures are known at the moment."""
+        key = _digest(sources)
+        with self._guard:
+            return key in self._kept
+
+    def recall(self, sources: Sequence[Sequence[PersonPicture]], build: Callable[[], SourcePeople]) -> SourcePeople:
         """The people of these pictures, built if they are not known. Raises what `build` raises."""
         key = _digest(sources)
         with self._guard:
@@ -70,18 +94,17 @@ class PeopleMemory:
         return people
 
 
-def _digest(sources: Sequence[Sequence[Picture]]) -> str:
-    """Of names, which stand in notes, and pixels."""
+def _digest(sources: Sequence[Sequence[PersonPicture]]) -> str:
+    """Of names, which stand in notes, and pictures."""
     digest = hashlib.sha256()
     for pictures in sources:
         digest.update(f"person {len(pictures)};".encode())
         for picture in pictures:
-            digest.update(f"{picture.name};{picture.rgb.shape};".encode("utf-8", "surrogateescape"))
-            digest.update(picture.rgb.tobytes())
+            digest.update(f"{picture.name};{picture.digest};".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
 
-def describe_reference(picture: Picture, tracker: FaceTracker) -> Float:
+def describe_reference(picture: PersonPicture, tracker: FaceTracker) -> Float:
     """The descriptor [128] of the largest face in a reference picture. Raises ReferenceFaceNotFound."""
     face = _largest_face(picture, tracker)
     if face is None or face.identity is None:
@@ -89,18 +112,18 @@ def describe_reference(picture: Picture, tracker: FaceTracker) -> Float:
     return face.identity
 
 
-def _source_face(picture: Picture, tracker: FaceTracker) -> Face:
+def _source_face(picture: PersonPicture, tracker: FaceTracker) -> Face:
     face = _largest_face(picture, tracker)
     if face is None:
         raise NoFaceInSource(picture.name, path=picture.name)
     return face
 
 
-def _largest_face(picture: Picture, tracker: FaceTracker) -> Face | None:
+def _largest_face(picture: PersonPicture, tracker: FaceTracker) -> Face | None:
     return max(tracker.still(ArrayFrame(picture.rgb)), key=lambda face: face.size_px, default=None)
 
 
-def _strangers(faces: Sequence[tuple[Picture, Face]]) -> list[str]:
+def _strangers(faces: Sequence[tuple[PersonPicture, Face]]) -> list[str]:
     """Notes on pictures that do not look like the first one of the same person."""
     (first, known), *others = faces
     if known.identity is None:

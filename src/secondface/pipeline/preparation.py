@@ -5,11 +5,15 @@ Decides that nothing reads a file before the cage did.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
+from secondface.errors import FileUnreadable
+from secondface.frames import RGB8
 from secondface.media.images import read_still
-from secondface.media.info import MediaInfo
 from secondface.media.limits import Limits
 from secondface.media.probe import probe
 from secondface.pipeline.passage import Casting, Conduct
@@ -18,14 +22,61 @@ from secondface.spec.graph import Plan
 from secondface.spec.schemas import RunRequest
 
 
-def inspect_inputs(request: RunRequest, conduct: Conduct) -> Mapping[Path, MediaInfo]:
-    """Look at every input in a cage before anything else reads it. Raises BadMedia errors."""
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the cage said of a file, as far as a run needs it."""
+
+    width: int
+    height: int
+    notes: tuple[str, ...] = ()
+
+
+def inspect_inputs(
+    request: RunRequest, conduct: Conduct, known: Mapping[Path, Look] | None = None
+) -> Mapping[Path, Look]:
+    """Look at every input in a cage before anything else reads it. Raises BadMedia errors.
+
+    `known` are files at whose very bytes a cage of ours has looked already.
+    """
     limits = Limits.of_pixels(request.limits.max_pixels)
-    infos: dict[Path, MediaInfo] = {}
+    looks = dict(known or {})
     for path in dict.fromkeys(request.inputs):
         conduct.checkpoint()
-        infos[path] = probe(path, limits)
-    return infos
+        if path not in looks:
+            info = probe(path, limits)
+            looks[path] = Look(info.width, info.height, info.file_notes)
+    return looks
+
+
+class PictureFile:
+    """A still by its bytes: of a person who is known from an earlier run no pixel is decoded."""
+
+    def __init__(self, name: str, path: Path, limits: Limits) -> None:
+        self.name = name
+        self._path, self._limits = path, limits
+        self._rgb: RGB8 | None = None
+        self._digest: str | None = None
+
+    def load(self) -> RGB8:
+        """The pixels [h,w,3], which are kept. Raises BadMedia errors."""
+        if self._rgb is None:
+            self._rgb = read_still(self._path, self._limits).frame.rgb
+        return self._rgb
+
+    @property
+    def rgb(self) -> RGB8:
+        return self.load()
+
+    @property
+    def digest(self) -> str:
+        """Of the file's bytes. Raises FileUnreadable."""
+        if self._digest is None:
+            try:
+                with self._path.open("rb") as file:
+                    self._digest = hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError as error:
+                raise FileUnreadable(f"{self.name}: {error.strerror}") from error
+        return self._digest
 
 
 def load_models(plan: Plan, conduct: Conduct) -> None:
@@ -43,8 +94,14 @@ def read_casting(request: RunRequest, conduct: Conduct, name_of: Callable[[Path]
         conduct.checkpoint()
         return Picture(name_of(path), read_still(path, limits).frame.rgb)
 
+    sources = [[PictureFile(name_of(image), image, limits) for image in person.images] for person in request.sources]
+    if not conduct.people.holds(sources):
+        # What cannot be read is said here, before the device works and anything is counted.
+        for picture in chain.from_iterable(sources):
+            conduct.checkpoint()
+            picture.load()
     return Casting(
-        sources=[[read(image) for image in person.images] for person in request.sources],
+        sources=sources,
         rule=request.rule,
         like=read(request.rule.like) if request.rule.like else None,
         mapping=[(entry.source, read(entry.like) if entry.like else entry.index or 0) for entry in request.mapping],

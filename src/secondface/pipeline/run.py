@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from secondface.pipeline.engine import CancelToken, Progress
 from secondface.pipeline.meter import PhaseClock
 from secondface.pipeline.passage import Casting, Conduct, budgeted_frames, pass_frames, scale_of
 from secondface.pipeline.people import PeopleMemory, Picture
-from secondface.pipeline.preparation import inspect_inputs, load_models, read_casting
+from secondface.pipeline.preparation import Look, inspect_inputs, load_models, read_casting
 from secondface.pipeline.report import RunReport
 from secondface.pipeline.targets import Target, open_target
 from secondface.provenance.metadata import MetadataMarks, metadata_marks
@@ -60,24 +60,25 @@ def conduct_file(
     produce_id: str | None = None,
     name_of: Callable[[Path], str] = str,
     room: Callable[[int], AbstractContextManager[object]] = nullcontext,
+    known: Mapping[Path, Look] | None = None,
 ) -> RunReport:
     """The same for a caller who reads the clocks meanwhile, or after a failure, and goes on with them afterwards.
 
     `name_of` says how messages and notes call a picture of somebody; `room` is entered with the pixels of all inputs,
-    a frame of each, before any is decoded.
+    a frame of each, before any is decoded; `known` are inputs that need no other look in a cage.
     """
     plan = request.plan()
     marks = metadata_marks(produce_id or uuid.uuid4().hex, content_producer)
     try:
         # Inputs first: a file that cannot be read is said at once, before models are loaded for it.
         phases.enter("fetch")
-        infos = inspect_inputs(request, conduct)
-        with room(sum(info.width * info.height for info in infos.values())), open_target(request) as target:
+        looks = inspect_inputs(request, conduct, known)
+        with room(sum(look.width * look.height for look in looks.values())), open_target(request) as target:
             casting = read_casting(request, conduct, name_of)
             phases.enter("load")
             load_models(plan, conduct)
             phases.enter("run")
-            said = infos[request.target].file_notes
+            said = looks[request.target].notes
             return _run(request, plan, casting, target, marks=marks, conduct=conduct, phases=phases, said=said)
     except KeyboardInterrupt as interrupt:
         raise Cancelled from interrupt

@@ -35,6 +35,20 @@ class StoredInput(_Value):
     size_bytes: int = Field(ge=0)
 
 
+class InputFacts(_Value):
+    """What a probe in the cage says of an input."""
+
+    kind: InputKind
+    format_name: str
+    width: int
+    height: int
+    frames: int | None = 1
+    """None where the file does not say."""
+    duration_ms: int | None = None
+    notes: tuple[str, ...] = ()
+    """On how its bytes end; never on what it shows."""
+
+
 class StoredMapping(_Value):
     """A source person for the face at a position, or for the person of a reference picture."""
 
@@ -66,6 +80,8 @@ class WorkOrder(_Value):
     """Jobs with the same key are expected to need the same time a frame."""
     likeness_confirmed: bool = False
     """The caller said that the sources' likenesses may be used."""
+    facts: dict[str, InputFacts] = {}
+    """By key: inputs at which the gateway's cage has looked, byte for byte. Others are looked at by the worker."""
 
     @property
     def inputs(self) -> tuple[StoredInput, ...]:
@@ -98,14 +114,3 @@ class WorkOrder(_Value):
             keep_metadata=self.keep_metadata, allow_no_face=self.allow_no_face, limits=self.limits,
         )  # fmt: skip
 
-
-class InputFacts(_Value):
-    """What a probe in the cage says of an input."""
-
-    kind: InputKind
-    format_name: str
-    width: int
-    height: int
-    frames: int | None = 1
-    """None where the file does not say."""
-    duration_ms: int | None = None

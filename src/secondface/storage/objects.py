@@ -82,6 +82,27 @@ class FolderStore:
         self.head(key)
         return self._files / key
 
+    @contextmanager
+    def held(self, stored: Stored) -> Generator[Path]:
+        """The path of the very file that `stored` tells of; what is found out of it in the block holds for its bytes.
+
+        Raises ObjectMissing, at the end too, where another file was put under the key meanwhile.
+        """
+        path = self._files / checked_key(stored.key)
+        try:
+            # Held open, so that no later file can have its number.
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError as error:
+            raise ObjectMissing(key=stored.key) from error
+        try:
+            if self.head(stored.key).sha256 != stored.sha256:
+                raise ObjectMissing("Another file was put there.", key=stored.key)
+            yield path
+            if not _is_at(descriptor, path):
+                raise ObjectMissing("Another file was put there meanwhile.", key=stored.key)
+        finally:
+            os.close(descriptor)
+
     def delete(self, key: str) -> None:
         path, facts = self._files / checked_key(key), self._facts / f"{key}{_SEAL}"
         with _failures(key):
@@ -143,6 +164,13 @@ class FolderStore:
             written.replace(facts)
         for each in (goal.parent, facts.parent):
             _sync_folder(each)
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat(follow_symlinks=False))
+    except OSError:
+        return False
 
 
 def _write(file: FileIO, chunk: bytes) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,18 +71,20 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 def test_inputs_are_inspected_and_marks_read_from_the_store(service: Service) -> None:
     with (SAMPLE / "clip.mp4").open("rb") as clip:
-        service.objects.put("u/clip", iter(lambda: clip.read(1 << 16), b""), "video/mp4")
-    facts = service.inspect("u/clip")
+        stored = service.objects.put("u/clip", iter(lambda: clip.read(1 << 16), b""), "video/mp4")
+    facts = service.inspect(stored)
     assert (facts.kind, facts.frames) == ("video", 60)
     assert facts.duration_ms is not None and facts.duration_ms > 1000
     assert not service.read_marks("u/clip").ai_made
-    service.objects.put("u/junk", io.BytesIO(b"no picture at all"), "image/png")
+    junk = service.objects.put("u/junk", io.BytesIO(b"no picture at all"), "image/png")
     with pytest.raises(BadMedia):
-        service.inspect("u/junk")
+        service.inspect(junk)
     with pytest.raises(BadMedia):
         service.read_marks("u/junk")
     with pytest.raises(ObjectMissing):
-        service.inspect("u/nothing")
+        service.inspect(replace(stored, key="u/nothing"))
+    with pytest.raises(ObjectMissing):  # facts of one file must not be kept for another's bytes
+        service.inspect(replace(junk, sha256=stored.sha256))
 
 
 def test_models_are_shown_and_nothing_is_lacking(service: Service) -> None:

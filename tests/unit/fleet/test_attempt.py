@@ -21,7 +21,10 @@ from secondface.fleet.attempt import Attempt, Terms, Workplace
 from secondface.fleet.pixel_room import PixelRoom
 from secondface.fleet.workroom import Workroom
 from secondface.frames import Session
+from secondface.media.probe import probe
+from secondface.pipeline import preparation
 from secondface.pipeline.batching import SharedSessions
+from secondface.spec.work import InputFacts
 from tests.unit.fleet.workshop import Workshop, check_usage, models, wall
 
 
@@ -137,6 +140,21 @@ def test_a_job_that_succeeds(bench: Bench) -> None:
     report = json.loads(b"".join(bench.shop.objects.read(f"jobs/{job.id}/1/report.json")))
     assert (report["width"], report["faces_swapped"], report["kind"]) == (160, 1, "still")
     assert bench.shop.objects.head(ended.result).content_type == "image/png"
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known", "new"])
+def test_only_files_that_no_cage_has_looked_at_are_looked_at(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    looked: list[str] = []
+    monkeypatch.setattr(preparation, "probe", lambda path, limits: (looked.append(path.name), probe(path, limits))[1])
+    order = bench.shop.order()
+    facts = InputFacts(kind="still", format_name="PNG", width=160, height=160, notes=("it ends early",))
+    job = bench.shop.accept(order.model_copy(update={"facts": {order.target.key: facts} if known else {}}))
+    bench.run(bench.attempt())
+    assert bench.shop.job(job.id).state == "succeeded"
+    assert looked == ["1-source.png"] if known else ["0-target.png", "1-source.png"]
+    assert json.loads(bench.reports[0])["notes"] == (["it ends early"] if known else [])
 
 
 def test_two_attempts_mark_their_output_with_the_same_id(bench: Bench) -> None:

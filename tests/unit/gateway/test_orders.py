@@ -123,6 +123,16 @@ def test_the_same_bytes_under_other_names_compare_equal(made: Live) -> None:
     assert keys[0] == keys[1] != keys[2]
 
 
+def test_what_the_cage_said_goes_with_the_order_and_is_not_compared(made: Live) -> None:
+    facts = PICTURE.model_copy(update={"notes": ("it ends early",)})
+    given = material(known("t", facts), mapping=[(0, None, known("like"))], reference=None)
+    assert order(made, given).facts == {
+        "uploads/a/t": facts, "uploads/a/s0": PICTURE, "uploads/a/like": PICTURE,
+    }  # fmt: skip
+    plain = material(known("t"), mapping=[(0, None, known("like"))], reference=None)
+    assert submission(made, given).digest == submission(made, plain).digest
+
+
 def test_what_changes_nothing_of_the_result_shares_it(made: Live) -> None:
     given = material()
     base = submission(made, given)
