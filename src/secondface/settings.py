@@ -152,7 +152,15 @@ class Settings(BaseSettings):
         default=20, ge=0, description="Seconds that a worker may go on when it is told to end; then its jobs move on."
     )
     worker_backoff_s: int = Field(
-        default=5, ge=0, description="Seconds longer to wait with the next worker after each crash in a row."
+        default=30,
+        ge=0,
+        description="Seconds longer to wait with the next worker after each crash in a row, ten minutes at most.",
+    )
+    worker_cost_micros: int = Field(
+        default=0,
+        ge=0,
+        description="What a worker costs its operator a second, in micro-units of the currency, for the operator's "
+        "side of the ledger; 0 books nothing.",
     )
     lease_s: int = Field(
         default=15, ge=2, le=600, description="Seconds without a word after which a worker's job is given to another."

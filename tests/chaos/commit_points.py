@@ -1,8 +1,9 @@
 """Where the service commits, read from its code, and a process that dies at each of these places.
 
 A point is the public function that was called, the file and the line of its transaction. As a program with a folder it
-tells `tests.chaos.story` once for each point and side of the commit, in a process of its own that kills itself there;
-another one then goes on from what the first left behind, and checks the books. It prints a line of JSON for each.
+tells `tests.chaos.story` three times for each point, in a process of its own each: one that kills itself just before
+the commit, one that goes on from what that left behind and kills itself just after it, and one that goes on to the end
+and checks the books. It prints a line of JSON for each point.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import shutil
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -130,13 +132,16 @@ def life(folder: Path, point: str | None, side: Side) -> int:
 
 
 def main(folder: Path) -> None:
+    # Once without a death, in this process: what is imported and prepared here need not be in each of the others.
+    whole = Story(folder / "whole")
+    whole.tell()
+    whole.close()
+    assert threading.active_count() == 1, "a process with threads cannot be forked"
     for number, point in enumerate(points()):
-        for side in SIDES:
-            place = folder / f"{number}-{side}"
-            died = life(place, point, side)
-            went_on = life(place, None, side)
-            shutil.rmtree(place)
-            print(json.dumps({"point": point, "side": side, "died": died, "went_on": went_on}), flush=True)
+        place = folder / str(number)
+        ends = [life(place, point, side) for side in SIDES] + [life(place, None, "before")]
+        shutil.rmtree(place)
+        print(json.dumps({"point": point, "ends": ends}), flush=True)
 
 
 if __name__ == "__main__":

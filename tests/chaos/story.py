@@ -21,6 +21,7 @@ from secondface.control.auth import Caller
 from secondface.control.autoscaler import Autoscaler
 from secondface.control.housekeeping import Housekeeping
 from secondface.control.leftovers import Leftovers
+from secondface.control.occupancy import Occupancy
 from secondface.control.scheduler import LeaseDesk, Times
 from secondface.control.settlement import Settlement
 from secondface.domain.accounts import ROLE_SCOPES, Plan
@@ -37,21 +38,18 @@ from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.machine import RandomIds
 from tests.chaos.books import check_books
 
-JOBS = ("plain", "faulty", "caller", "preempted", "stopped", "silent", "crashed", "approved", "rejected", "cancelled")
-_ENDS = {
-    "faulty": "failed",
-    "caller": "failed",
-    "stopped": "cancelled",
-    "rejected": "cancelled",
-    "cancelled": "cancelled",
-}
+JOBS = ("plain", "faulty", "caller", "preempted", "silent", "crashed", "approved", "rejected", "cancelled")
+_ENDS = {"faulty": "failed", "caller": "failed", "rejected": "cancelled", "cancelled": "cancelled"}
 
 
-class _NoFleet:
-    """A fleet that cannot start anybody."""
+class _Fleet:
+    """A fleet that cannot start anybody; who is there comes and goes by itself."""
+
+    def __init__(self) -> None:
+        self.there: list[Worker] = []
 
     def workers(self, tier: str) -> Sequence[Worker]:
-        return ()
+        return tuple(self.there)
 
     def start(self, tier: str, market: str, count: int) -> None:
         pass
@@ -86,11 +84,18 @@ class Story:
         self.ids = ids
         transactions = self.stores.transactions
         self.desk = LeaseDesk(transactions, Settlement(ids), self.bell, times=Times(lease_ms=1, heartbeat_ms=1))
-        self.autoscaler = Autoscaler(transactions, _NoFleet(), (Policy(tier=settings.tier),))
+        self.fleet = _Fleet()
+        self.autoscaler = Autoscaler(transactions, self.fleet, (Policy(tier=settings.tier),))
+        self.occupancy = Occupancy(transactions, self.fleet, self.stores.clock, tier=settings.tier, micros_per_s=7)
         self.housekeeping, self.leftovers = Housekeeping(transactions), Leftovers(transactions, self.stores.objects)
         self.watch = Watch(self.service, CollectorRegistry())
         self.sender = Sender(self.service, _Receiver(), lambda _what: None)
         self.tier = settings.tier
+        with (folder / "lives").open("a+") as lives:
+            lives.write("one more\n")
+            lives.seek(0)
+            # Each life has a job of its own to stop: one whose worker dies after it was asked to ends without its word.
+            self.stopped = [f"stopped in life {number}" for number, _ in enumerate(lives)]
         self.jobs: dict[str, str] = {}
 
     def close(self) -> None:
@@ -133,7 +138,7 @@ class Story:
         self.owner = Caller(account, self.owner.key_id, self.owner.scopes)
 
     def submit(self) -> None:
-        for name in JOBS:
+        for name in (*JOBS, *self.stopped):
             submission = Submission(
                 spec="{}", digest=name, tier=self.tier, idempotency_key=name, rate=Rate(active_us=100_000),
                 probed=Probed(frames=10, faces=5 if name in ("approved", "rejected") else 1),
@@ -169,13 +174,13 @@ class Story:
         name = next(name for name, job_id in self.jobs.items() if job_id == lease.job_id)
         usage = Usage(fetch_ms=1, run_ms=400, device_active_ms=300, frames=10)
         self.desk.beat(lease, usage, 5, 10)
-        first = lease.attempt == 1
+        first = name not in self._causes(lease.job_id)
         match name:
             case "faulty":
                 self.desk.fail(lease, usage, error="model_failed", fault="provider", retryable=False)
             case "caller":
                 self.desk.fail(lease, usage, error="no_face_in_source", fault="caller", retryable=False)
-            case "stopped":
+            case _ if name in self.stopped:
                 requests.cancel(self.owner, lease.job_id)
                 assert self.desk.beat(lease, usage).stop == "cancelled"
                 self.desk.stop(lease, usage)
@@ -188,6 +193,10 @@ class Story:
             case _:
                 self._hand_in(grant, usage)
 
+    def _causes(self, job_id: str) -> set[str | None]:
+        with self.stores.transactions.view() as work:
+            return {attempt.cause for attempt in work.jobs.get(job_id).attempts}
+
     def _hand_in(self, grant: Grant, usage: Usage) -> None:
         lease = grant.lease
         self.desk.cut(lease, 1)
@@ -199,6 +208,11 @@ class Story:
     # ---- what goes on beside -----------------------------------------------------------------------------------------
 
     def upkeep(self) -> None:
+        self.fleet.there = [Worker(id=self.ids.new("worker"), state="idle", since_ms=0)]
+        self.occupancy.step()
+        self.fleet.there = []
+        time.sleep(0.002)
+        self.occupancy.step()
         self.housekeeping.step()
         self.watch.step()
         while asyncio.run(self.sender.step()):
@@ -218,9 +232,13 @@ class Story:
             assert not work.ledger.balance("held:default", "CNY")
             assert [each.kind for each in work.ledger.entries("pay:transfer-1")] == ["deposit"]
             assert work.journal.broken() is None
+            costs = work.ledger.entries(accounts=["supplier"])
+            assert costs and {entry.kind for entry in costs} == {"device_cost"}
+            assert work.ledger.balance("device_cost", "CNY") == 7 * len(costs)
         for name, job_id in self.jobs.items():
             job = next(each for each in jobs if each.id == job_id)
-            assert job.state == _ENDS.get(name, "succeeded"), (name, job)
+            ended = "cancelled" if name in self.stopped else _ENDS.get(name, "succeeded")
+            assert job.state == ended, (name, job)
         self._check_hooks()
         wanted = {job.result for job in jobs if job.result is not None}
         assert set(self.stores.objects.keys("jobs/")) == wanted

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.commit_points import SIDES, points
+from tests.chaos.commit_points import points
 
 
 @pytest.mark.slow
@@ -22,8 +22,8 @@ def test_a_service_killed_at_any_commit_keeps_whole_books(tmp_path: Path) -> Non
         text=True, check=False, cwd=Path(__file__).parents[2],
     )  # fmt: skip
     lives = [json.loads(line) for line in told.stdout.splitlines()]
-    wrong = [each for each in lives if (each["died"], each["went_on"]) != (-signal.SIGKILL, 0)]
-    assert not wrong, told.stderr
+    killed = -signal.SIGKILL
+    assert [each for each in lives if each["ends"] != [killed, killed, 0]] == [], told.stderr
     assert told.returncode == 0, told.stderr
-    assert [(each["point"], each["side"]) for each in lives] == [(point, side) for point in points() for side in SIDES]
+    assert [each["point"] for each in lives] == points()
     assert len(points()) > 25

@@ -12,6 +12,7 @@ from typing import cast
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from secondface.domain import ledger
 from secondface.domain.ports import Fleet, UnitOfWork
 from secondface.domain.scaling import Worker
 from secondface.errors import StorageUnavailable
@@ -77,6 +78,15 @@ def test_a_database_that_is_away_makes_it_not_ready_and_comes_back(server: Live)
         server.transactions.view = view  # type: ignore[method-assign]
     ready_soon(server, 200)
     assert figures(server)["secondface_database_up",] == 1
+
+
+def test_what_workers_cost_is_a_figure(server: Live) -> None:
+    before = figures(server)["secondface_worker_cost_micros", "CNY"]
+    entry = ledger.device_cost(server.ids.new("worker"), 61_000, 700, server.clock.now_ms(), "CNY")
+    assert entry is not None
+    with server.transactions.begin() as work:
+        work.ledger.post(entry)
+    assert figures(server)["secondface_worker_cost_micros", "CNY"] - before == 61 * 700
 
 
 def test_figures_follow_a_job(server: Live) -> None:

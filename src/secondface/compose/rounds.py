@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from secondface.control.autoscaler import Autoscaler
 from secondface.control.housekeeping import Housekeeping
 from secondface.control.leftovers import Leftovers
+from secondface.control.occupancy import Occupancy
 from secondface.control.scheduler import LeaseDesk
 from secondface.domain.ports import Clock, Doorbell, Fleet
 from secondface.errors import SecondfaceError
@@ -30,6 +31,7 @@ class Rounds:
     fleet: Fleet
     desk: LeaseDesk
     autoscaler: Autoscaler
+    occupancy: Occupancy
     housekeeping: Housekeeping
     leftovers: Leftovers
     tidy_parts: Callable[[], int]
@@ -53,6 +55,10 @@ class Rounds:
     def sweep(self) -> None:
         """Take back what silent workers hold."""
         self.desk.sweep()
+
+    def book(self) -> None:
+        """Book what workers cost the operator."""
+        self.occupancy.step()
 
     def keep(self) -> None:
         """Seal the journal, forget what is old."""
@@ -90,6 +96,7 @@ class RoundThreads:
         for thread in self._threads:
             thread.join()
         self._rounds.fleet.close()
+        _attempted("book", self._rounds.book)
         self._rounds.tidy_workrooms()
 
     def _workers(self) -> None:
@@ -99,6 +106,7 @@ class RoundThreads:
             if time.monotonic() - swept_s >= _LOOK_S:
                 swept_s = time.monotonic()
                 _attempted("sweep", self._rounds.sweep)
+                _attempted("book", self._rounds.book)
             self._stopped.wait(_REST_S)
             self._bell.wait([self._rounds.tier], _LOOK_S)
 

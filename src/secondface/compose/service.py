@@ -17,6 +17,7 @@ from secondface.control.auth import Keyring, Rates
 from secondface.control.autoscaler import Autoscaler
 from secondface.control.housekeeping import Housekeeping
 from secondface.control.leftovers import Leftovers
+from secondface.control.occupancy import Occupancy
 from secondface.control.settlement import Settlement
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
@@ -58,6 +59,9 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
     uploads = Uploads(transactions, stores.objects, stores.clock, ids, settings.upload_keep_h * 3_600)
     rounds = Rounds(
         tier=settings.tier, fleet=fleet, desk=lease_desk(settings, stores, bell), autoscaler=autoscaler,
+        occupancy=Occupancy(
+            transactions, fleet, stores.clock, tier=settings.tier, micros_per_s=settings.worker_cost_micros
+        ),
         housekeeping=Housekeeping(transactions), leftovers=Leftovers(transactions, stores.objects),
         tidy_parts=lambda: stores.objects.tidy() + uploads.step(),
         tidy_workrooms=lambda: tidy(workrooms(settings)), clock=stores.clock,

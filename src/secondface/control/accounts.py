@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from secondface.control.auth import Caller, Keyring
+from secondface.control.prices import price_book
 from secondface.domain import ledger
 from secondface.domain.accounts import Account, Key, Plan, Role
 from secondface.domain.budgets import SPANS, Budget, Span, Spend, period_of
 from secondface.domain.jobs import Event, Fact
 from secondface.domain.ports import Ids, Recorded, Transactions, UnitOfWork
-from secondface.domain.pricing import MICROS, PriceBook, PriceRow, default_price_book
+from secondface.domain.pricing import MICROS, PriceBook, PriceRow
 from secondface.errors import AccountMissing, InvalidOption
 
 DEFAULT_ACCOUNT = "default"
@@ -50,9 +51,8 @@ class Accounts:
             if work.accounts.lock(DEFAULT_ACCOUNT) is None:
                 account = Account(id=DEFAULT_ACCOUNT, name="Default", created_ms=work.now_ms())
                 _save(work, account, "account.opened", "first-start")
-                work.ledger.post(
-                    ledger.deposit(account.id, _FIRST_FUNDS, self._ids.new("pay"), work.now_ms(), _book(work).currency)
-                )
+                reference, currency = self._ids.new("pay"), price_book(work).currency
+                work.ledger.post(ledger.deposit(account.id, _FIRST_FUNDS, reference, work.now_ms(), currency))
                 work.ledger.set_budget(Budget(f"account:{account.id}", "day", _FIRST_DAY_BUDGET))
             if work.accounts.keys(DEFAULT_ACCOUNT):
                 return None
@@ -98,7 +98,7 @@ class Accounts:
         caller.require("admin")
         with self._transactions.begin() as work:
             account = _found(work, account_id)
-            entry = ledger.deposit(account.id, micros, f"pay:{reference}", work.now_ms(), _book(work).currency)
+            entry = ledger.deposit(account.id, micros, f"pay:{reference}", work.now_ms(), price_book(work).currency)
             if work.ledger.post(entry):
                 event = Event(account.id, "account.deposit", work.now_ms(), {"micros": micros, "reference": reference})
                 work.journal.record(account.id, f"key:{caller.key_id}", [event])
@@ -147,7 +147,7 @@ class Accounts:
             caller.require("admin")
         with self._transactions.view() as work:
             account = _found(work, account_id or caller.account.id)
-            scope, currency, now_ms = f"account:{account.id}", _book(work).currency, work.now_ms()
+            scope, currency, now_ms = f"account:{account.id}", price_book(work).currency, work.now_ms()
             return Standing(
                 account=account, currency=currency,
                 balance_micros=work.ledger.balance(ledger.wallet(account.id), currency),
@@ -166,14 +166,14 @@ class Accounts:
     def prices(self) -> PriceBook:
         """All prices, past and coming ones included."""
         with self._transactions.view() as work:
-            return _book(work)
+            return price_book(work)
 
     def set_price(self, caller: Caller, row: PriceRow, at_ms: int | None = None) -> PriceBook:
         """A new price from a moment on (now, if none is given); accepted jobs keep theirs. Raises InvalidOption."""
         caller.require("admin")
         with self._transactions.begin() as work:
             moment = datetime.fromtimestamp((work.now_ms() if at_ms is None else at_ms) / 1000, UTC)
-            book = _book(work).replaced(row, moment)
+            book = price_book(work).replaced(row, moment)
             work.accounts.save_prices(book)
             facts: dict[str, Fact] = {"market": row.market, "price_micros": row.price_micros}
             event = Event(f"price:{row.tier}", "price.set", work.now_ms(), facts)
@@ -191,10 +191,6 @@ class Accounts:
         caller.require("admin")
         with self._transactions.view() as work:
             return work.journal.broken()
-
-
-def _book(work: UnitOfWork) -> PriceBook:
-    return work.accounts.prices() or default_price_book()
 
 
 def _found(work: UnitOfWork, account_id: str) -> Account:

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from secondface.control.auth import Caller
+from secondface.control.prices import price_book
 from secondface.control.settlement import Settlement
 from secondface.domain import jobs
 from secondface.domain.accounts import Plan
 from secondface.domain.jobs import Change, Job
 from secondface.domain.ports import Doorbell, Ids, Transactions, UnitOfWork
-from secondface.domain.pricing import Market, PriceRow, Quote, default_price_book, quote
+from secondface.domain.pricing import Market, PriceRow, Quote, quote
 from secondface.errors import InvalidOption, MediaTooLarge
 
 
@@ -127,7 +128,7 @@ def _within_plan(plan: Plan, probed: Probed) -> None:
 
 
 def _offer(work: UnitOfWork, submission: Submission) -> Quote:
-    book = work.accounts.prices() or default_price_book()
+    book = price_book(work)
     at = datetime.fromtimestamp(work.now_ms() / 1000, UTC)
     price: PriceRow = book.price(submission.tier, submission.market, at, submission.family)
     rate = submission.rate

@@ -25,7 +25,7 @@ class Times:
     """How often a worker is to be heard of, in ms."""
 
     lease_ms: int = 15_000
-    heartbeat_ms: int = 5_000
+    heartbeat_ms: int = 1_000
 
 
 class LeaseDesk:

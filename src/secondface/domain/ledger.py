@@ -17,6 +17,11 @@ from secondface.errors import BudgetExceeded, InternalFault
 
 EntryKind: TypeAlias = Literal["deposit", "hold", "capture", "release", "refund", "device_cost"]
 
+SUPPLIER = "supplier"
+"""Whom the operator owes for devices; its balance is minus all that they have cost."""
+DEVICE_COST = "device_cost"
+"""What devices have cost."""
+
 
 @dataclass(frozen=True, slots=True)
 class Posting:
@@ -113,7 +118,7 @@ def device_cost(reference: str, occupied_ms: int, supplier_micros: int, at_ms: i
     micros = -(-occupied_ms // 1000) * supplier_micros
     if not micros:
         return None
-    return _move("device_cost", reference, at_ms, currency, source="supplier", goal="device_cost", micros=micros)
+    return _move("device_cost", reference, at_ms, currency, source=SUPPLIER, goal=DEVICE_COST, micros=micros)
 
 
 def apply(balances: Mapping[str, int], entries: Iterable[Entry]) -> dict[str, int]:

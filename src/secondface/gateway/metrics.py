@@ -11,6 +11,8 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from secondface.control.prices import price_book
+from secondface.domain.ledger import DEVICE_COST
 from secondface.domain.scaling import WorkerState
 from secondface.errors import SecondfaceError
 from secondface.gateway.service import Service
@@ -30,11 +32,16 @@ class Moment(Collector):
         age = GaugeMetricFamily("secondface_queue_age_seconds", "Age of the oldest queued job.", labels=["tier"])
         work = GaugeMetricFamily("secondface_queue_device_seconds", "Expected device time queued.", labels=["tier"])
         workers = GaugeMetricFamily("secondface_workers", "Workers by state.", labels=["state", "tier"])
+        cost = GaugeMetricFamily(
+            "secondface_worker_cost_micros", "What workers have cost the operator, in micro-units.", labels=["currency"]
+        )
         up = GaugeMetricFamily("secondface_database_up", "Whether the database answers.")
         try:
             with self._service.transactions.view() as view:
                 queues, now_ms = view.jobs.queues(), view.now_ms()
                 waiting = len(view.jobs.page(None, ["awaiting_approval"], limit=1000))
+                currency = price_book(view).currency
+                cost.add_metric([currency], view.ledger.balance(DEVICE_COST, currency))
         except SecondfaceError:
             up.add_metric([], 0)
             return [up]
@@ -52,7 +59,7 @@ class Moment(Collector):
                 present = fleet.workers(tier)
                 for state in get_args(WorkerState):
                     workers.add_metric([state, tier], sum(each.state == state for each in present))
-        return [jobs, age, work, workers, up]
+        return [jobs, age, work, workers, cost, up]
 
 
 class HttpFigures:

@@ -32,6 +32,8 @@ _OWN: dict[str, OutputFormat] = {
 }  # fmt: skip
 _UNKNOWN_FRAMES = 10_000
 """Where a file does not say how many frames it has."""
+_PERSON_US = 3_000_000
+"""A processor's time for making a person of source pictures that it has not seen."""
 _MANY_FACES = 2
 """What `all` and `left-to-right` count as, because only the pixels can tell."""
 
@@ -95,7 +97,7 @@ class Orders:
             spec=order.model_dump_json(), digest=_digest(order, options.model_dump_json()), tier=tier,
             market=options.market, family="*",
             probed=Probed(frames=frames, pixels=facts.width * facts.height, faces=_faces(order)),
-            rate=self._service.speeds.rate(tier, order.speed_key, _guess_us(plan, facts)),
+            rate=self._service.speeds.rate(tier, order.speed_key, _guess_us(plan, order, facts, frames), frames),
             priority=options.priority,
             deadline_ms=None if deadline is None else self._service.clock.now_ms() + deadline * 1000,
             max_cost_micros=options.max_cost_micros, idempotency_key=idempotency_key,
@@ -173,10 +175,11 @@ def _speed_key(plan: Plan, facts: InputFacts) -> str:
     return f"{steps}@{facts.kind}/{(facts.width * facts.height).bit_length()}"
 
 
-def _guess_us(plan: Plan, facts: InputFacts) -> int:
-    """A processor's time for one frame, before anything was measured."""
+def _guess_us(plan: Plan, order: WorkOrder, facts: InputFacts, frames: int) -> int:
+    """A processor's time for one frame, before anything was measured; what is done once is spread over all frames."""
     megapixels = Fraction(facts.width * facts.height, 10**6)
-    once_us = 400_000 if facts.kind == "still" else 0
+    swaps = any(step.name == "face_swap" for step in plan.steps)
+    once_us = (400_000 + swaps * len(order.sources) * _PERSON_US) // frames
     heavy = sum(8 for step in plan.steps if step.name in ("upscale", "denoise"))
     return once_us + int(60_000 + 120_000 * megapixels * (1 + heavy))
 

@@ -19,6 +19,7 @@ from secondface.compose.work import most_workers, worker_environment
 from secondface.control.autoscaler import Autoscaler
 from secondface.control.housekeeping import Housekeeping
 from secondface.control.leftovers import Leftovers
+from secondface.control.occupancy import Occupancy
 from secondface.domain.jobs import Job
 from secondface.domain.ports import Worker
 from secondface.domain.scaling import Policy, Snapshot, decide
@@ -125,6 +126,7 @@ class _Round:
         self.rounds = Rounds(
             tier="a10g", fleet=self.yard, desk=self.trial.desk,
             autoscaler=Autoscaler(transactions, self.yard, (policy,)),
+            occupancy=Occupancy(transactions, self.yard, self.trial.clock, tier="a10g", micros_per_s=5),
             housekeeping=Housekeeping(transactions), leftovers=Leftovers(transactions, objects),
             tidy_parts=lambda: self.tidy("parts"), tidy_workrooms=lambda: self.tidy("rooms"),
             clock=self.trial.clock,
@@ -150,6 +152,23 @@ def test_what_a_crashed_worker_held_is_taken_back_at_once_and_the_next_worker_wa
     each.trial.clock.at_ms += 31_000
     each.rounds.look_after_workers()
     assert each.yard.started == 1
+
+
+def test_a_crash_that_is_found_while_the_database_is_away_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    each = _Round()
+    job = each.job()
+    each.trial.claim("w1")
+    each.yard.dead = ["w1"]
+    with monkeypatch.context() as patch:
+        patch.setattr(each.trial.desk, "worker_crashed", _away)
+        with pytest.raises(StorageUnavailable):
+            each.rounds.look_after_workers()
+    each.rounds.look_after_workers()
+    assert each.trial.job(job.id).attempts[0].cause == "crashed"
+
+
+def _away(_worker: str) -> int:
+    raise StorageUnavailable
 
 
 def test_a_silent_worker_is_swept_and_the_journal_sealed() -> None:

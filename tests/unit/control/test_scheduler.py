@@ -109,8 +109,8 @@ def test_cancel_before_the_device_worked_costs_nothing(service: Service) -> None
 def test_max_cost_stops_a_job_before_it_passes(service: Service) -> None:
     job = service.submit(max_cost_micros=30_000).job
     lease = service.claim().lease
-    assert service.desk.beat(lease, active(5_000)).stop is None
-    assert service.desk.beat(lease, active(5_001)).stop == "cost_limit"
+    assert service.desk.beat(lease, active(9_000)).stop is None
+    assert service.desk.beat(lease, active(9_001)).stop == "cost_limit"
     service.desk.stop(lease, active(9_900))
     ended = service.job(job.id)
     assert (ended.state, ended.error) == ("failed", "cost_limit_reached")

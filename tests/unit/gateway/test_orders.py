@@ -179,3 +179,20 @@ def test_a_deadline_is_a_moment(made: Live) -> None:
     assert asked.deadline_ms is not None
     assert before + 60_000 <= asked.deadline_ms <= made.clock.now_ms() + 60_000
     assert submission(made, material()).deadline_ms is None
+
+
+def test_before_a_measurement_making_a_person_is_part_of_the_guess_once(made: Live) -> None:
+    def expected_s(given: Material, **options: Any) -> int:
+        asked = submission(made, given, **options)
+        assert not asked.rate.measured
+        return asked.rate.active_us * asked.probed.frames // 1_000_000
+
+    alone, restored = (
+        expected_s(material()),
+        expected_s(material(sources=0), pipeline={"steps": [{"step": "face_restore"}]}),
+    )
+    assert expected_s(material(sources=2)) - alone == alone - restored == 3
+    film = material(known("t", FILM))
+    long, short = expected_s(film), expected_s(film, video={"end": "f10"})
+    assert short >= 3
+    assert long < 25 * short, "twenty-five times as long, but the person is made once"
