@@ -113,4 +113,3 @@ class WorkOrder(_Value):
             restore=self.restore, pipeline=self.pipeline, label=self.label, video=self.video, still=self.still,
             keep_metadata=self.keep_metadata, allow_no_face=self.allow_no_face, limits=self.limits,
         )  # fmt: skip
-
