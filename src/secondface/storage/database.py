@@ -49,6 +49,7 @@ class Database:
         # SQLite lets writers wait by sleeping ever longer, which starves some of them; threads of one process can
         # take turns without it. Between processes its own way remains.
         self._turn = threading.Lock() if self.is_sqlite else nullcontext()
+        self._now: ColumnElement[int] = literal_column(_SQLITE_NOW if self.is_sqlite else _POSTGRES_NOW, BigInteger)
 
     @property
     def is_sqlite(self) -> bool:
@@ -58,7 +59,7 @@ class Database:
         """The moment in ms, as an expression inside a statement."""
         if self._clock is not None:
             return literal(self._clock.now_ms(), BigInteger)
-        return literal_column(_SQLITE_NOW if self.is_sqlite else _POSTGRES_NOW, BigInteger)
+        return self._now
 
     @contextmanager
     def transaction(self, *, read_only: bool = False) -> Generator[Connection, None, None]:

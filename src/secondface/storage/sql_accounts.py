@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from secondface.domain.accounts import Account, Key
 from secondface.domain.pricing import PriceBook
 from secondface.storage.rows import account_of, account_row, book_of, key_of, key_row, price_row
 from secondface.storage.sql_ledger import insert_or_ignore
 from secondface.storage.tables import ACCOUNTS, KEYS, LOADS, PRICES
+
+_ACCOUNT = select(ACCOUNTS).where(ACCOUNTS.c.id == bindparam("id"))
+_LOCKED_ACCOUNT = _ACCOUNT.with_for_update()
+_PRICES = select(PRICES).order_by(PRICES.c.number)
+_BY_DIGEST = select(KEYS).where(KEYS.c.digest == bindparam("digest"))
 
 
 class SqlAccounts:
@@ -29,12 +34,11 @@ class SqlAccounts:
         self._connection.execute(most)
 
     def get(self, account_id: str) -> Account | None:
-        row = self._connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.id == account_id)).mappings().one_or_none()
+        row = self._connection.execute(_ACCOUNT, {"id": account_id}).mappings().one_or_none()
         return account_of(row) if row else None
 
     def lock(self, account_id: str) -> Account | None:
-        query = select(ACCOUNTS).where(ACCOUNTS.c.id == account_id).with_for_update()
-        row = self._connection.execute(query).mappings().one_or_none()
+        row = self._connection.execute(_LOCKED_ACCOUNT, {"id": account_id}).mappings().one_or_none()
         return account_of(row) if row else None
 
     def save_key(self, key: Key) -> None:
@@ -42,13 +46,15 @@ class SqlAccounts:
             self._connection.execute(update(KEYS).where(KEYS.c.id == key.id).values(key_row(key)))
 
     def find_key(self, digest: str) -> Key | None:
-        return next(iter(self._keys(KEYS.c.digest == digest)), None)
+        row = self._connection.execute(_BY_DIGEST, {"digest": digest}).mappings().one_or_none()
+        return key_of(row) if row else None
 
     def keys(self, account_id: str) -> Sequence[Key]:
-        return self._keys(KEYS.c.account == account_id)
+        query = select(KEYS).where(KEYS.c.account == account_id).order_by(KEYS.c.id)
+        return [key_of(row) for row in self._connection.execute(query).mappings()]
 
     def prices(self) -> PriceBook | None:
-        return book_of(self._connection.execute(select(PRICES).order_by(PRICES.c.number)).mappings())
+        return book_of(self._connection.execute(_PRICES).mappings())
 
     def save_prices(self, book: PriceBook) -> None:
         known = len(self._connection.scalars(select(PRICES.c.number)).all())
@@ -59,7 +65,3 @@ class SqlAccounts:
                 self._connection.execute(closed)
             else:
                 self._connection.execute(insert(PRICES), row)
-
-    def _keys(self, condition: ColumnElement[bool]) -> list[Key]:
-        query = select(KEYS).where(condition).order_by(KEYS.c.id)
-        return [key_of(row) for row in self._connection.execute(query).mappings()]

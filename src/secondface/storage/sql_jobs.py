@@ -8,8 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, insert, literal_column, select, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Select,
+    bindparam,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from secondface.domain import jobs as machine
 from secondface.domain.jobs import LIVE_JOBS, Event, Job, JobState
@@ -28,6 +42,37 @@ _RUNNING: ColumnElement[bool] = literal_column("jobs.state = 'running'")
 _LIVE: ColumnElement[bool] = literal_column("jobs.state IN ('awaiting_approval', 'queued', 'running')")
 _ONE: ColumnElement[int] = literal_column("1")
 
+# What every job passes is put together once: that takes longer than SQLite needs to answer.
+_JOB = select(JOBS).where(JOBS.c.id == bindparam("id"))
+_LOCKED_JOB = _JOB.with_for_update()
+_ATTEMPTS = select(ATTEMPTS).where(ATTEMPTS.c.job_id.in_(bindparam("ids", expanding=True))).order_by(ATTEMPTS.c.number)
+_SEGMENTS = select(SEGMENTS).where(SEGMENTS.c.job_id.in_(bindparam("ids", expanding=True))).order_by(SEGMENTS.c.index)
+_ADD_JOB, _ADD_ATTEMPT = insert(JOBS), insert(ATTEMPTS)
+_SAVE_JOB = update(JOBS).where(
+    JOBS.c.id == bindparam("of_id"),
+    JOBS.c.state == bindparam("of_state"),
+    JOBS.c.last_attempt == bindparam("of_attempt"),
+)
+_SAVE_ATTEMPT = update(ATTEMPTS).where(
+    ATTEMPTS.c.job_id == bindparam("of_job"), ATTEMPTS.c.number == bindparam("of_number")
+)
+_COUNT = (
+    update(LOADS).where(LOADS.c.account == bindparam("of_account")).values(running=LOADS.c.running + bindparam("step"))
+)
+_COUNT_BELOW = _COUNT.where(LOADS.c.running < LOADS.c.max_running)
+_SHARE = select(SHARES.c.turn).where(SHARES.c.account == bindparam("account"), SHARES.c.tier == bindparam("tier"))
+_LOCKED_SHARE = _SHARE.with_for_update()
+_ADVANCE = (
+    update(SHARES)
+    .where(SHARES.c.account == bindparam("of_account"), SHARES.c.tier == bindparam("of_tier"))
+    .values(turn=bindparam("to"))
+)
+_LEVELS = (
+    select(func.min(JOBS.c.turn)).where(_QUEUED, JOBS.c.tier == bindparam("tier")),
+    select(func.max(JOBS.c.turn)).where(_RUNNING, JOBS.c.tier == bindparam("tier")),
+    select(func.max(SHARES.c.turn)).where(SHARES.c.tier == bindparam("tier")),
+)
+
 
 class SqlJobs:
     """Jobs inside one transaction."""
@@ -37,21 +82,21 @@ class SqlJobs:
 
     def add(self, job: Job) -> Job:
         stored = replace(job, turn=self._turn(job)) if job.state == "queued" else job
-        self._connection.execute(insert(JOBS), job_row(stored))
+        self._connection.execute(_ADD_JOB, job_row(stored))
         self._write_parts(None, stored)
         return stored
 
     def get(self, job_id: str) -> Job:
-        return self._read(select(JOBS).where(JOBS.c.id == job_id), job_id)
+        return self._read(_JOB, job_id)
 
     def lock(self, job_id: str) -> Job:
-        return self._read(select(JOBS).where(JOBS.c.id == job_id).with_for_update(), job_id)
+        return self._read(_LOCKED_JOB, job_id)
 
     def save(self, before: Job, after: Job) -> None:
         if before.state == "awaiting_approval" and after.state == "queued":
             after = replace(after, turn=self._turn(after))
-        unchanged = (JOBS.c.id == before.id, JOBS.c.state == before.state, JOBS.c.last_attempt == _last_attempt(before))
-        saved = self._connection.execute(update(JOBS).where(*unchanged).values(job_row(after)))
+        unchanged = {"of_id": before.id, "of_state": before.state, "of_attempt": _last_attempt(before)}
+        saved = self._connection.execute(_SAVE_JOB, unchanged | _changes(job_row(before), job_row(after)))
         if saved.rowcount != 1:
             raise InternalFault("a job changed while it was locked", job=before.id)
         self._write_parts(before, after)
@@ -121,69 +166,41 @@ class SqlJobs:
 
     def _take(self, offer: Offer, tier: str, full: Sequence[str]) -> Row | None:
         """Turn the next queued row into a running one, in one statement; nobody else can take the same."""
-        now = self._database.now()
-        following = (
-            select(JOBS.c.id)
-            .join(LOADS, LOADS.c.account == JOBS.c.account)
-            .where(_QUEUED, JOBS.c.tier == tier, JOBS.c.not_before_ms <= now, LOADS.c.running < LOADS.c.max_running)
-            .order_by(JOBS.c.priority.desc(), JOBS.c.turn, JOBS.c.id)
-            .limit(_ONE)
-            .with_for_update(of=JOBS, skip_locked=True)
-        )
-        if not offer.alone:
-            following = following.where(JOBS.c.suspect.is_(False))
-        if full:
-            following = following.where(JOBS.c.account.not_in(full))
-        taken = (
-            update(JOBS)
-            .where(JOBS.c.id == following.scalar_subquery(), _QUEUED)
-            .values(
-                state="running",
-                last_attempt=JOBS.c.last_attempt + 1,
-                lease_until_ms=now + offer.lease_ms,
-            )
-            .returning(JOBS)
-        )
-        return self._connection.execute(taken).mappings().one_or_none()
+        taking = _taking(self._database.now(), offer.alone, tuple(full))
+        return self._connection.execute(taking, {"of_tier": tier, "lease_ms": offer.lease_ms}).mappings().one_or_none()
 
     def _lease(self, row: Row, offer: Offer) -> tuple[Job, tuple[Event, ...]]:
         """The row says what was granted; the machine says what that means, and both must agree on the token."""
-        queued = replace(self._whole([row])[0], state="queued")
+        # Nobody had it before the first attempt, so there is nothing of others to read.
+        taken = job_of(row, (), ()) if row["last_attempt"] == 1 else self._whole([row])[0]
+        queued = replace(taken, state="queued")
         at_ms = row["lease_until_ms"] - offer.lease_ms
         job, events = machine.claim(queued, offer.worker, at_ms, offer.lease_ms)
         if job.attempts[-1].number != row["last_attempt"]:
             raise InternalFault("the attempts of a job do not count up", job=job.id)
-        self._connection.execute(insert(ATTEMPTS), attempt_row(job.id, job.attempts[-1]))
+        self._connection.execute(_ADD_ATTEMPT, attempt_row(job.id, job.attempts[-1]))
         return job, events
 
     def _count(self, account: str, step: int, *, only_below_limit: bool = False) -> bool:
-        counted = update(LOADS).where(LOADS.c.account == account).values(running=LOADS.c.running + step)
-        if only_below_limit:
-            counted = counted.where(LOADS.c.running < LOADS.c.max_running)
-        return self._connection.execute(counted).rowcount == 1
+        counted = _COUNT_BELOW if only_below_limit else _COUNT
+        return self._connection.execute(counted, {"of_account": account, "step": step}).rowcount == 1
 
     def _turn(self, job: Job) -> int:
         """Start-time fair queueing: an account's jobs follow each other by their size, beginning where others are."""
-        share = self._connection.scalar(
-            select(SHARES.c.turn).where(SHARES.c.account == job.account, SHARES.c.tier == job.tier).with_for_update()
-        )
+        mine = {"account": job.account, "tier": job.tier}
+        share = self._connection.scalar(_LOCKED_SHARE, mine)
         turn = max(share or 0, self._level(job.tier))
         after = turn + max(1, job.expected_ms)
         if share is None:
-            self._connection.execute(insert(SHARES), {"account": job.account, "tier": job.tier, "turn": after})
+            self._connection.execute(insert(SHARES), {**mine, "turn": after})
         else:
-            mine = (SHARES.c.account == job.account, SHARES.c.tier == job.tier)
-            self._connection.execute(update(SHARES).where(*mine).values(turn=after))
+            self._connection.execute(_ADVANCE, {"of_account": job.account, "of_tier": job.tier, "to": after})
         return turn
 
     def _level(self, tier: str) -> int:
         """Where a newcomer begins: level with the next in line, or with what runs, or with who went furthest."""
-        for level in (
-            select(func.min(JOBS.c.turn)).where(_QUEUED, JOBS.c.tier == tier),
-            select(func.max(JOBS.c.turn)).where(_RUNNING, JOBS.c.tier == tier),
-            select(func.max(SHARES.c.turn)).where(SHARES.c.tier == tier),
-        ):
-            if (found := self._connection.scalar(level)) is not None:
+        for level in _LEVELS:
+            if (found := self._connection.scalar(level, {"tier": tier})) is not None:
                 return found
         return 0
 
@@ -201,7 +218,7 @@ class SqlJobs:
         return self._connection.execute(query).mappings().all()
 
     def _read(self, query: Select[*tuple[object, ...]], job_id: str) -> Job:
-        row = self._connection.execute(query).mappings().one_or_none()
+        row = self._connection.execute(query, {"id": job_id}).mappings().one_or_none()
         if row is None:
             raise JobMissing(job=job_id)
         return self._whole([row])[0]
@@ -213,9 +230,8 @@ class SqlJobs:
         ids = [row["id"] for row in rows]
         attempts: dict[str, list[Row]] = {job_id: [] for job_id in ids}
         segments: dict[str, list[Row]] = {job_id: [] for job_id in ids}
-        for table, order, found in ((ATTEMPTS, "number", attempts), (SEGMENTS, "index", segments)):
-            query = select(table).where(table.c.job_id.in_(ids)).order_by(table.c[order])
-            for part in self._connection.execute(query).mappings():
+        for query, found in ((_ATTEMPTS, attempts), (_SEGMENTS, segments)):
+            for part in self._connection.execute(query, {"ids": ids}).mappings():
                 found[part["job_id"]].append(part)
         return [job_of(row, attempts[row["id"]], segments[row["id"]]) for row in rows]
 
@@ -224,10 +240,9 @@ class SqlJobs:
         for attempt in after.attempts:
             row = attempt_row(after.id, attempt)
             if attempt.number not in old_attempts:
-                self._connection.execute(insert(ATTEMPTS), row)
+                self._connection.execute(_ADD_ATTEMPT, row)
             elif attempt != old_attempts[attempt.number]:
-                mine = (ATTEMPTS.c.job_id == after.id, ATTEMPTS.c.number == attempt.number)
-                self._connection.execute(update(ATTEMPTS).where(*mine).values(row))
+                self._connection.execute(_SAVE_ATTEMPT, {"of_job": after.id, "of_number": attempt.number, **row})
         old_segments = {each.index: each for each in before.segments} if before else {}
         for segment in after.segments:
             row = segment_row(after.id, segment)
@@ -236,6 +251,39 @@ class SqlJobs:
             elif segment != old_segments[segment.index]:
                 mine = (SEGMENTS.c.job_id == after.id, SEGMENTS.c["index"] == segment.index)
                 self._connection.execute(update(SEGMENTS).where(*mine).values(row))
+
+
+@lru_cache(maxsize=16)
+def _taking(now: ColumnElement[int], alone: bool, full: tuple[str, ...]) -> ReturningUpdate[Any]:
+    """The claim: the row that is next in line becomes a running one. `full` are accounts that run all they may."""
+    following = (
+        select(JOBS.c.id)
+        .join(LOADS, LOADS.c.account == JOBS.c.account)
+        .where(_QUEUED, JOBS.c.tier == bindparam("of_tier"), JOBS.c.not_before_ms <= now)
+        .where(LOADS.c.running < LOADS.c.max_running)
+        .order_by(JOBS.c.priority.desc(), JOBS.c.turn, JOBS.c.id)
+        .limit(_ONE)
+        .with_for_update(of=JOBS, skip_locked=True)
+    )
+    if not alone:
+        following = following.where(JOBS.c.suspect.is_(False))
+    if full:
+        following = following.where(JOBS.c.account.not_in(full))
+    return (
+        update(JOBS)
+        .where(JOBS.c.id == following.scalar_subquery(), _QUEUED)
+        .values(
+            state="running",
+            last_attempt=JOBS.c.last_attempt + 1,
+            lease_until_ms=now + bindparam("lease_ms", type_=BigInteger),
+        )
+        .returning(JOBS)
+    )
+
+
+def _changes(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """The columns that are to be written; the order, the longest of them, never is."""
+    return {name: value for name, value in after.items() if value != before[name]} or {"id": after["id"]}
 
 
 def _last_attempt(job: Job) -> int:

@@ -15,6 +15,8 @@ from secondface.storage.chain import FIRST, first_broken, link
 from secondface.storage.rows import event_row, recorded_of
 from secondface.storage.tables import EVENTS
 
+_RECORD = insert(EVENTS)
+
 
 class SqlJournal:
     """Events inside one transaction."""
@@ -25,7 +27,7 @@ class SqlJournal:
     def record(self, account: str, actor: str, events: Iterable[Event]) -> None:
         rows = [event_row(account, actor, event) for event in events]
         if rows:
-            self._connection.execute(insert(EVENTS), rows)
+            self._connection.execute(_RECORD, rows)
 
     def since(self, subject: str, number: int = 0, limit: int = 1000) -> Sequence[Recorded]:
         query = select(EVENTS).where(EVENTS.c.subject == subject, EVENTS.c.number > number)

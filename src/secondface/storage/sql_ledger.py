@@ -6,12 +6,30 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, insert, select, update
+from sqlalchemy import Connection, Table, bindparam, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from secondface.domain.budgets import Budget, Spend
 from secondface.domain.ledger import Entry, Posting
 from secondface.storage.tables import BALANCES, BUDGETS, ENTRIES, POSTINGS, SPENDS
+
+# What every job asks several times is put together once: that takes longer than SQLite needs to answer.
+_BALANCE = select(BALANCES.c.micros).where(
+    BALANCES.c.account == bindparam("account"), BALANCES.c.currency == bindparam("currency")
+)
+_MOVE = (
+    update(BALANCES)
+    .where(BALANCES.c.account == bindparam("of_account"), BALANCES.c.currency == bindparam("of_currency"))
+    .values(micros=BALANCES.c.micros + bindparam("step"))
+)
+_POSTING = insert(POSTINGS)
+_SPEND = select(SPENDS).where(SPENDS.c.scope == bindparam("scope"), SPENDS.c.period == bindparam("period"))
+_LOCKED_SPEND = _SPEND.with_for_update()
+_SAVE_SPEND = (
+    update(SPENDS)
+    .where(SPENDS.c.scope == bindparam("of_scope"), SPENDS.c.period == bindparam("of_period"))
+    .values(reserved_micros=bindparam("reserved"), spent_micros=bindparam("spent"))
+)
 
 
 def insert_or_ignore(connection: Connection, table: Table, values: dict[str, object]) -> bool:
@@ -39,13 +57,12 @@ class SqlLedger:
         if number is None:
             return False
         for posting in sorted(entry.postings, key=lambda each: each.account):  # one order for all: no deadlock
-            self._connection.execute(insert(POSTINGS), {"entry": number, **asdict(posting)})
+            self._connection.execute(_POSTING, {"entry": number, "account": posting.account, "micros": posting.micros})
             self._move(posting, entry.currency)
         return True
 
     def balance(self, account: str, currency: str) -> int:
-        mine = (BALANCES.c.account == account, BALANCES.c.currency == currency)
-        return self._connection.scalar(select(BALANCES.c.micros).where(*mine)) or 0
+        return self._connection.scalar(_BALANCE, {"account": account, "currency": currency}) or 0
 
     def entries(
         self, subject: str | None = None, *, accounts: Sequence[str] = (), before: int | None = None, limit: int = 1_000
@@ -90,25 +107,26 @@ class SqlLedger:
             self._connection.execute(update(BUDGETS).where(*mine).values(limit_micros=budget.limit_micros))
 
     def spend(self, scope: str, period: str) -> Spend:
-        query = select(SPENDS).where(SPENDS.c.scope == scope, SPENDS.c.period == period)
+        mine = {"scope": scope, "period": period}
         if self._read_only:
-            row = self._connection.execute(query).mappings().one_or_none()
+            row = self._connection.execute(_SPEND, mine).mappings().one_or_none()
             return Spend(**row) if row else Spend(scope, period)
-        locked = query.with_for_update()
-        if row := self._connection.execute(locked).mappings().one_or_none():
+        if row := self._connection.execute(_LOCKED_SPEND, mine).mappings().one_or_none():
             return Spend(**row)
         insert_or_ignore(self._connection, SPENDS, asdict(Spend(scope, period)))
-        return Spend(**self._connection.execute(locked).mappings().one())
+        return Spend(**self._connection.execute(_LOCKED_SPEND, mine).mappings().one())
 
     def save_spend(self, spend: Spend) -> None:
-        mine = (SPENDS.c.scope == spend.scope, SPENDS.c.period == spend.period)
-        self._connection.execute(update(SPENDS).where(*mine).values(asdict(spend)))
+        changed = {
+            "of_scope": spend.scope, "of_period": spend.period, "reserved": spend.reserved_micros,
+            "spent": spend.spent_micros,
+        }  # fmt: skip
+        self._connection.execute(_SAVE_SPEND, changed)
 
     def _move(self, posting: Posting, currency: str) -> None:
-        mine = (BALANCES.c.account == posting.account, BALANCES.c.currency == currency)
-        moved = update(BALANCES).where(*mine).values(micros=BALANCES.c.micros + posting.micros)
-        if self._connection.execute(moved).rowcount:
+        moved = {"of_account": posting.account, "of_currency": currency, "step": posting.micros}
+        if self._connection.execute(_MOVE, moved).rowcount:
             return
         first: dict[str, object] = {"account": posting.account, "currency": currency, "micros": 0}
         insert_or_ignore(self._connection, BALANCES, first)
-        self._connection.execute(moved)
+        self._connection.execute(_MOVE, moved)

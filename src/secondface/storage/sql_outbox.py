@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, delete, literal_column, select, update
+from sqlalchemy import Connection, bindparam, delete, literal_column, select, update
 
 from secondface.domain.deliveries import Delivery, Endpoint
 from secondface.errors import RequestChanged
@@ -14,6 +14,8 @@ from secondface.storage.database import Database
 from secondface.storage.rows import delivery_of, endpoint_of, endpoint_row
 from secondface.storage.sql_ledger import insert_or_ignore
 from secondface.storage.tables import CACHE, DELIVERIES, ENDPOINTS, REPLAYS
+
+_ENDPOINTS = select(ENDPOINTS).where(ENDPOINTS.c.account == bindparam("account")).order_by(ENDPOINTS.c.id)
 
 
 class SqlOutbox:
@@ -28,8 +30,8 @@ class SqlOutbox:
             self._connection.execute(update(ENDPOINTS).where(ENDPOINTS.c.id == endpoint.id).values(row))
 
     def endpoints(self, account: str) -> Sequence[Endpoint]:
-        query = select(ENDPOINTS).where(ENDPOINTS.c.account == account).order_by(ENDPOINTS.c.id)
-        return [endpoint_of(row) for row in self._connection.execute(query).mappings()]
+        found = self._connection.execute(_ENDPOINTS, {"account": account}).mappings()
+        return [endpoint_of(row) for row in found]
 
     def put(self, delivery: Delivery) -> None:
         row = asdict(delivery)
