@@ -24,7 +24,7 @@ from tests.chaos.books import check_books
 from tests.unit.fleet.workshop import face
 
 
-def eventually(holds: Callable[[], object], seconds: float = 60.0) -> None:
+def eventually(holds: Callable[[], object], seconds: float = 150.0) -> None:
     until = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < until, "it did not come true"
@@ -39,7 +39,7 @@ class Plant:
     ) -> None:  # fmt: skip
         self.folder, self.doom, self.silence_s = folder, folder / "doom", silence_s
         words = {
-            "data_dir": folder / "data", "worker_backoff_s": 0, "worker_jobs": 2, "lease_s": 2, "heartbeat_ms": 200,
+            "data_dir": folder / "data", "worker_backoff_s": 0, "worker_jobs": 2, "lease_s": 20, "heartbeat_ms": 200,
             "workers_least": 1, "workers_most": 1, **settings,
         }  # fmt: skip
         self.settings = load_settings(**words)
@@ -89,6 +89,12 @@ class Plant:
     def job(self, job_id: str) -> Job:
         with self.service.transactions.view() as work:
             return work.jobs.get(job_id)
+
+    def moment(self, job_id: str, kind: str) -> int:
+        """When something happened to a job, once, in ms on the database's clock."""
+        with self.service.transactions.view() as work:
+            (at_ms,) = [each.event.at_ms for each in work.journal.since(job_id) if each.event.kind == kind]
+        return at_ms
 
     def wait(self, *job_ids: str) -> list[Job]:
         eventually(lambda: all(self.job(each).ended for each in job_ids))
@@ -150,7 +156,7 @@ class Plant:
         objects = self.service.objects
         objects.tidy()  # type: ignore[attr-defined]
         Leftovers(self.service.transactions, objects).step()
-        eventually(lambda: not list((self.folder / "data").rglob("*.part")), 5)
+        eventually(lambda: not list((self.folder / "data").rglob("*.part")))
         wanted = {job.result.rsplit("/", 1)[0] for job in jobs if job.result is not None}
         assert {key.rsplit("/", 1)[0] for key in objects.keys("jobs/")} == wanted
         for job in jobs:

@@ -31,7 +31,7 @@ def test_a_worker_that_is_told_to_end_ends_what_it_has(tmp_path: Path, monkeypat
     with subprocess.Popen(command, env=worker_environment(plant.settings), stderr=subprocess.PIPE, text=True) as worker:
         eventually(lambda: plant.job(jobs[0]).state == "running")
         worker.terminate()
-        _, said = worker.communicate(timeout=60)
+        _, said = worker.communicate(timeout=150)
     assert (worker.returncode, said) == (0, "")
     assert [plant.job(job).state for job in jobs] == ["succeeded", "queued"]
     assert plant.job(jobs[0]).attempts[0].worker == "lone"
@@ -57,7 +57,7 @@ def test_a_killed_server_loses_no_job_and_leaves_no_worker_behind(
     with _serve(plant) as served:
         plant.check()
         served.terminate()
-        assert served.wait(30) == 0
+        assert served.wait(150) == 0
     assert [plant.job(job).state for job in jobs] == ["succeeded"] * 2
     assert [len(plant.job(job).attempts) for job in jobs] == [1, 1]
     assert [path for path in (tmp_path / "data" / "work").iterdir() if path.is_dir()] == []

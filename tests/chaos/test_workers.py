@@ -47,11 +47,11 @@ def test_a_cancel_at_any_phase_stops_the_device_within_two_seconds(plant: Plant,
     plant.doom_at(place, "wait")
     job = plant.submit()
     eventually(plant.reached.exists)
-    began = time.monotonic()
     plant.service.requests.cancel(plant.caller, job)
     (ended,) = plant.wait(job)
-    assert time.monotonic() - began < 2
     assert ended.state == "cancelled"
+    # From the caller's word to the end of the attempt, as the database saw them: the device is free by then.
+    assert plant.moment(job, "job.cancelled") - plant.moment(job, "job.stopping") < 2_000
     assert ended.attempts[0].usage.device_active_ms > 0 or place in ("claimed", "fetch", "run")
     plant.check()
 
@@ -72,7 +72,7 @@ def test_an_input_that_kills_two_workers_is_poison_and_the_others_go_on(plant: P
 def test_a_worker_stopped_past_its_lease_changes_nothing_when_it_wakes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant = Plant(tmp_path, monkeypatch, workers_least=2, workers_most=2, worker_jobs=1)
+    plant = Plant(tmp_path, monkeypatch, workers_least=2, workers_most=2, worker_jobs=1, lease_s=5)
     try:
         for place in ("run", "stored"):
             plant.warm(2)
@@ -99,7 +99,7 @@ def test_a_worker_that_sleeps_in_the_middle_of_a_write_is_killed_and_nobody_else
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It keeps SQLite's lock, so nothing that asks the database can help."""
-    plant = Plant(tmp_path, monkeypatch, workers_least=2, workers_most=2, worker_jobs=1, silence_s=8.0, lease_s=30)
+    plant = Plant(tmp_path, monkeypatch, workers_least=2, workers_most=2, worker_jobs=1, silence_s=12.0, lease_s=30)
     try:
         plant.warm(2)
         before = plant.workers()

@@ -37,7 +37,7 @@ _CRASHING = "print('it hurts', file=sys.stderr); sys.exit(3)"
 _DEAF = "import time, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
 
 
-def eventually(holds: Callable[[], object], seconds: float = 20.0) -> None:
+def eventually(holds: Callable[[], object], seconds: float = 60.0) -> None:
     until = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < until, "it did not come true"

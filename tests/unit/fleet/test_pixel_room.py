@@ -36,17 +36,17 @@ def test_small_ones_share_and_a_large_one_waits_and_is_not_passed() -> None:
     room = PixelRoom(100)
     with ThreadPoolExecutor(4) as pool:
         first, second = Visitor(pool, room, 40), Visitor(pool, room, 40)
-        assert first.inside.wait(5) and second.inside.wait(5)
+        assert first.inside.wait(30) and second.inside.wait(30)
         large = Visitor(pool, room, 1_000)
         assert not large.inside.wait(0.3)
         late = Visitor(pool, room, 10)
         first.leave.set()
         assert not late.inside.wait(0.3), "it would fit, but the large one came first"
         second.leave.set()
-        assert large.inside.wait(5)
+        assert large.inside.wait(30)
         assert not late.inside.wait(0.3)
         large.leave.set()
-        assert late.inside.wait(5)
+        assert late.inside.wait(30)
         late.leave.set()
 
 
@@ -54,11 +54,11 @@ def test_who_is_cancelled_while_waiting_lets_the_next_one_in() -> None:
     room = PixelRoom(100)
     with ThreadPoolExecutor(3) as pool:
         first = Visitor(pool, room, 80)
-        assert first.inside.wait(5)
+        assert first.inside.wait(30)
         second = Visitor(pool, room, 80)
         third = Visitor(pool, room, 20)
         second.cancel.set()
-        assert third.inside.wait(5)
+        assert third.inside.wait(30)
         with pytest.raises(Cancelled):
             second.visit.result(5)
         for each in (first, third):

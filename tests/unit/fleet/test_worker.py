@@ -21,7 +21,7 @@ from secondface.pipeline.batching import SharedSessions
 from tests.unit.fleet.workshop import Workshop, check_usage, models
 
 
-def eventually(holds: Callable[[], object], seconds: float = 30.0) -> None:
+def eventually(holds: Callable[[], object], seconds: float = 60.0) -> None:
     until = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < until, "it did not come true"
