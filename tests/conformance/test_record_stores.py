@@ -85,7 +85,13 @@ def test_budgets_and_their_counters(store: Transactions) -> None:
 
 
 def test_accounts_come_back_and_change(store: Transactions) -> None:
-    account = Account(id="c", name="Ç", plan=Plan(max_faces=3, approval_above_faces=2), credit_micros=5, created_ms=9)
+    account = Account(
+        id="c",
+        name="Ç",
+        plan=Plan(max_faces=3, formats=("png",), approval_above_faces=2),
+        credit_micros=5,
+        created_ms=9,
+    )
     with store.begin() as work:
         work.accounts.save(account)
         assert work.accounts.lock("c") == account

@@ -17,7 +17,7 @@ from secondface.domain.accounts import Plan
 from secondface.domain.jobs import Change, Job
 from secondface.domain.ports import Doorbell, Ids, Transactions, UnitOfWork
 from secondface.domain.pricing import Market, PriceRow, Quote, quote
-from secondface.errors import InvalidOption, MediaTooLarge
+from secondface.errors import InvalidOption, MediaTooLarge, OutputFormatUnsupported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,8 @@ class Probed:
     frames: int = 1
     pixels: int = 0
     faces: int = 1
+    result: str = "png"
+    """Format that the result will have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +83,8 @@ class Admission:
             return _offer(work, submission)
 
     def submit(self, caller: Caller, submission: Submission) -> Accepted:
-        """Accept a job whole or not at all. Raises ScopeMissing, MediaTooLarge, InvalidOption, RequestChanged,
-        BudgetExceeded."""
+        """Accept a job whole or not at all. Raises ScopeMissing, MediaTooLarge, InvalidOption,
+        OutputFormatUnsupported, RequestChanged, BudgetExceeded."""
         caller.require("jobs:write")
         _within_plan(caller.account.plan, submission.probed)
         job_id = self._ids.new("job")
@@ -125,6 +127,8 @@ def _within_plan(plan: Plan, probed: Probed) -> None:
         raise MediaTooLarge(f"The plan allows {plan.max_frames} frames a video.", frames=probed.frames)
     if probed.faces > plan.max_faces:
         raise InvalidOption(f"The plan allows {plan.max_faces} faces.", faces=probed.faces)
+    if plan.formats and probed.result not in plan.formats:
+        raise OutputFormatUnsupported(f"The plan allows {', '.join(plan.formats)}.", output=probed.result)
 
 
 def _offer(work: UnitOfWork, submission: Submission) -> Quote:

@@ -29,6 +29,8 @@ class Plan:
     max_pixels: int = 50_000_000
     max_frames: int = 1_000_000
     max_faces: int = 16
+    formats: tuple[str, ...] = ()
+    """Formats that results may have; empty: all."""
     approval_above_faces: int | None = None
     """Jobs with more faces than this wait for an approver; none: no job does."""
     label_optional: bool = False

@@ -96,7 +96,9 @@ class Orders:
         return Submission(
             spec=order.model_dump_json(), digest=_digest(order, options.model_dump_json()), tier=tier,
             market=options.market, family="*",
-            probed=Probed(frames=frames, pixels=facts.width * facts.height, faces=_faces(order)),
+            probed=Probed(
+                frames=frames, pixels=facts.width * facts.height, faces=_faces(order), result=_format(order)
+            ),
             rate=self._service.speeds.rate(tier, order.speed_key, _guess_us(plan, order, facts, frames), frames),
             priority=options.priority,
             deadline_ms=None if deadline is None else self._service.clock.now_ms() + deadline * 1000,
@@ -136,6 +138,12 @@ def _ending(wanted: OutputFormat, target: InputFacts) -> str:
     if wanted not in formats:
         raise OutputFormatUnsupported(f"A {target.kind} can be {', '.join(formats)}.", output=wanted)
     return formats[wanted]
+
+
+def _format(order: WorkOrder) -> str:
+    """The name of the result's format, which `_ending` made an ending of."""
+    ending = order.output_name.rpartition(".")[2]
+    return next(name for name, known in (_STILLS | _MOVING).items() if known == ending)
 
 
 def _imagined(each: StoredInput) -> Path:

@@ -130,7 +130,8 @@ def plan_fields(account: Account) -> PlanFields:
     plan = account.plan
     return PlanFields(
         max_running=plan.max_running, max_pixels=plan.max_pixels, max_frames=plan.max_frames,
-        max_faces=plan.max_faces, approval_above_faces=plan.approval_above_faces, label_optional=plan.label_optional,
+        max_faces=plan.max_faces, formats=plan.formats, approval_above_faces=plan.approval_above_faces,
+        label_optional=plan.label_optional,
         requests_per_minute=plan.requests_per_minute,
     )  # fmt: skip
 
@@ -139,7 +140,7 @@ def plan_of(fields: PlanFields) -> Plan:
     """The other way: a plan as an operator wrote it."""
     return Plan(
         max_running=fields.max_running, max_pixels=fields.max_pixels, max_frames=fields.max_frames,
-        max_faces=fields.max_faces, approval_above_faces=fields.approval_above_faces,
+        max_faces=fields.max_faces, formats=fields.formats, approval_above_faces=fields.approval_above_faces,
         label_optional=fields.label_optional,
         requests_per_minute=fields.requests_per_minute,
     )  # fmt: skip

@@ -6,7 +6,7 @@ HTTP, accounts or stores.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
@@ -21,6 +21,9 @@ ScopeName = Literal["jobs:write", "jobs:read", "billing:read", "approve", "admin
 OutputFormat = Literal[
     "auto", "jpeg", "png", "webp", "avif", "tiff", "gif", "apng", "mp4", "mov", "mkv", "webm",
 ]  # fmt: skip
+FormatName = Annotated[
+    str, StringConstraints(pattern=rf"^({'|'.join(name for name in get_args(OutputFormat) if name != 'auto')})$")
+]
 EventKind = Literal["job.accepted", "job.approved", "job.succeeded", "job.failed", "job.cancelled", "job.expired"]
 Micros = Annotated[int, Field(ge=0, le=10**15)]
 TierName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
@@ -150,6 +153,9 @@ class PlanFields(BaseModel):
     max_pixels: int = Field(default=50_000_000, ge=1, le=2**40)
     max_frames: int = Field(default=1_000_000, ge=1, le=2**40)
     max_faces: int = Field(default=16, ge=1, le=256)
+    formats: tuple[FormatName, ...] = Field(
+        default=(), max_length=20, description="Formats that results may have, as in a job's output; empty: all."
+    )
     approval_above_faces: int | None = Field(default=None, ge=0, le=256)
     label_optional: bool = Field(default=False, description="The visible label may be left off, with a reason.")
     requests_per_minute: int = Field(default=600, ge=1, le=1_000_000)

@@ -91,7 +91,8 @@ def account_row(account: Account) -> dict[str, Any]:
 
 def account_of(row: Row) -> Account:
     plain = {field.name: row[field.name] for field in fields(Account) if field.name != "plan"}
-    return Account(**plain, plan=Plan(**json.loads(row["plan"])))
+    plan = json.loads(row["plan"])
+    return Account(**plain, plan=Plan(**plan | {"formats": tuple(plan.get("formats", ()))}))
 
 
 def key_row(key: Key) -> dict[str, Any]:

@@ -11,7 +11,14 @@ from secondface.control.admission import Probed
 from secondface.domain.accounts import Account, Plan
 from secondface.domain.budgets import Budget, period_of
 from secondface.domain.pricing import PriceRow, default_price_book
-from secondface.errors import BudgetExceeded, InvalidOption, MediaTooLarge, RequestChanged, ScopeMissing
+from secondface.errors import (
+    BudgetExceeded,
+    InvalidOption,
+    MediaTooLarge,
+    OutputFormatUnsupported,
+    RequestChanged,
+    ScopeMissing,
+)
 from tests.unit.control.service import FUNDS, SUBMISSION, Service, active
 
 UPPER = 13 * 3_000
@@ -44,6 +51,15 @@ def test_a_price_is_bound_when_the_job_is_accepted(service: Service) -> None:
     assert grant.lease.job_id == before.id
     service.desk.succeed(grant.lease, active(10_000), "out")
     assert service.balance("revenue:a") == 30_000
+
+
+def test_a_plan_may_allow_some_formats_only(service: Service) -> None:
+    service.set_account(Account(id="a", name="A", plan=Plan(formats=("jpeg", "mp4"))))
+    caller = service.caller("a", "owner")
+    assert service.submit(caller, probed=Probed(result="mp4")).job.state == "queued"
+    with pytest.raises(OutputFormatUnsupported, match="jpeg, mp4"):
+        service.submit(caller, probed=Probed(result="png"))
+    assert service.submit(service.caller("b", "owner"), probed=Probed(result="png")).job.state == "queued"
 
 
 def test_the_same_request_twice_is_one_job(service: Service) -> None:

@@ -69,7 +69,9 @@ def order(made: Live, given: Material, **options: Any) -> WorkOrder:
     ],
 )
 def test_the_output_has_the_targets_kind(made: Live, facts: InputFacts, output: str, name: str) -> None:
-    assert order(made, material(known("t", facts)), output=output).output_name == name
+    asked = submission(made, material(known("t", facts)), output=output)
+    assert WorkOrder.read(asked.spec).output_name == name
+    assert asked.probed.result == {"out.jpg": "jpeg"}.get(name, name.removeprefix("out."))
 
 
 @pytest.mark.parametrize(("facts", "output"), [(PICTURE, "mp4"), (PICTURE, "gif"), (FILM, "jpeg"), (FILM, "tiff")])
