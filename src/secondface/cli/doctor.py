@@ -130,7 +130,7 @@ def _models() -> Iterator[Finding]:
 
 
 def _encoders() -> Iterator[Finding]:
-    from secondface.media.encoders import CodecName, VideoOptions, choose_encoder
+    from secondface.media.encoders import CodecName, VideoOptions, choose_encoder, gpu_encoders
     from secondface.media.layouts import PlaneLayout
 
     plain = PlaneLayout("yuv420p", "yuv", 8, 1, 1)
@@ -140,6 +140,10 @@ def _encoders() -> Iterator[Finding]:
             yield Finding(_("encoder {codec}").format(codec=codec), "ok", encoder)
         except SecondfaceError as error:
             yield Finding(_("encoder {codec}").format(codec=codec), "broken" if codec == "h264" else "note", str(error))
+    reasons = gpu_encoders()
+    working = [name for name, reason in reasons.items() if not reason]
+    none = _("none works here ({encoders}); --encoder gpu then takes the processor").format(encoders=", ".join(reasons))
+    yield Finding(_("GPU encoders"), "ok" if working else "note", ", ".join(working) or none)
 
 
 def _fonts() -> Iterator[Finding]:

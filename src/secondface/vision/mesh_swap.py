@@ -37,8 +37,6 @@ class SwapOptions:
     """Width of the blend along the outline, in face widths."""
     occlusion: bool = True
     """Keep hair, hands, glasses and beards of the target in front."""
-    match_texture: bool = True
-    """As sharp and as grainy as the target."""
 
 
 @dataclass(frozen=True)
@@ -140,13 +138,12 @@ class MeshSwapper:
         under = _lifted(cv2.blendLinear(layout.bend(target), target, seen, 1 - seen))
         if prepared.colour < 0.9:
             new = _mute(new, layout.enlarge(relit.light) + np.float32(DARK_OFFSET), prepared.colour)
-        if self._options.match_texture:
-            skin = layout.enlarge(relit.skin) * alpha * outside
-            first = memory.texture is None
-            texture = self._texture(memory, new, under, alpha * outside, skin)
-            if first and texture.blur_px > 0:
-                outside = 1 - layout.openings(texture.blur_px)
-            new = add_grain(equalise(new, texture.bands), under, skin, texture.grain)
+        skin = layout.enlarge(relit.skin) * alpha * outside
+        first = memory.texture is None
+        texture = self._texture(memory, new, under, alpha * outside, skin)
+        if first and texture.blur_px > 0:
+            outside = 1 - layout.openings(texture.blur_px)
+        new = add_grain(equalise(new, texture.bands), under, skin, texture.grain)
         alpha *= outside
         mixed = cv2.blendLinear(new, under, alpha, 1 - alpha)
         return cv2.add(mixed, (-DARK_OFFSET,) * 4, dtype=cv2.CV_8U)
