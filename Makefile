@@ -24,7 +24,7 @@ help:
 	@echo "make serve     serve jobs over HTTP on this machine; the first start prints a key"
 	@echo "make test      all checks and all tests"
 	@echo "make check     formatting, lint, types and import contracts"
-	@echo "make bench     speed and memory against a plain decode and encode"
+	@echo "make bench     speed and memory of runs against a plain decode and encode, and of the service"
 	@echo "make quality   a sheet of source, target, output and figures for the sample media"
 	@echo "make docs      write what is generated again: pages of docs/ and message catalogs"
 	@echo "make locks     resolve the lock files again"
@@ -63,6 +63,10 @@ bench: $(DEVELOPMENT)
 	$(PY) -m bench.memory --long
 	$(PY) -m bench.hostile_media
 	$(PY) -m bench.stop
+	$(PY) -m bench.service_swap
+	$(PY) -m bench.service_submits
+	$(PY) -m bench.service_batching
+	$(PY) -m bench.service_claims
 
 quality: $(DEVELOPMENT)
 	$(PY) -m tools.quality_sheet --shared $(SHARED)
