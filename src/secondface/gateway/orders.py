@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from secondface.control.admission import Probed, Submission
+from secondface.control.admission import Probed, Rate, Submission
 from secondface.control.auth import Caller
+from secondface.control.tiers import tier_for
 from secondface.errors import InvalidOption, InvalidPipeline, OutputFormatUnsupported
 from secondface.gateway.inputs import KnownInput
 from secondface.gateway.service import Service
@@ -90,16 +91,21 @@ class Orders:
         order, plan = self.order(options, material)
         if plan.label_waiver is not None and not caller.account.plan.label_optional:
             raise InvalidPipeline("The account's plan does not let the visible label be left off.")
-        tier, facts = options.tier or self._service.tiers[0], material.target.facts
-        deadline = options.deadline_s
+        facts, deadline = material.target.facts, options.deadline_s
         frames = _frames(order, facts)
+        guess_us = _guess_us(plan, order, facts, frames)
+
+        def rate(tier: str) -> Rate:
+            return self._service.speeds.rate(tier, order.speed_key, guess_us, frames)
+
+        tier = options.tier or tier_for(self._service.tiers, lambda each: rate(each).active_us * frames // 1000)
         return Submission(
             spec=order.model_dump_json(), digest=_digest(order, options.model_dump_json()), tier=tier,
             market=options.market, family="*",
             probed=Probed(
                 frames=frames, pixels=facts.width * facts.height, faces=_faces(order), result=_format(order)
             ),
-            rate=self._service.speeds.rate(tier, order.speed_key, _guess_us(plan, order, facts, frames), frames),
+            rate=rate(tier),
             priority=options.priority,
             deadline_ms=None if deadline is None else self._service.clock.now_ms() + deadline * 1000,
             max_cost_micros=options.max_cost_micros, idempotency_key=idempotency_key,

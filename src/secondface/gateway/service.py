@@ -41,7 +41,7 @@ class Service:
     subscriptions: Subscriptions
     speeds: Speeds
     tiers: tuple[str, ...]
-    """Tiers that somebody serves; the first one is the default."""
+    """Tiers that somebody serves; a job whose caller names none goes to the first that is fast enough for it."""
     check_link: Callable[[str, str, str, str], None]
     """`storage.links.Links.check(key, method, expires, signature)`; raises LinkInvalid."""
     inspect: Callable[[Stored], InputFacts]
