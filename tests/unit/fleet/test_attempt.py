@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from secondface.control.scheduler import LeaseDesk, Times
+from secondface.control.settlement import Settlement
 from secondface.domain.jobs import Lease
 from secondface.domain.ports import Stored
 from secondface.domain.pricing import Usage
@@ -308,7 +310,9 @@ def test_a_store_that_refuses_the_result_costs_the_caller_nothing(
 
 
 def test_a_cost_limit_stops_the_attempt(bench: Bench) -> None:
-    job = bench.shop.accept(max_cost_micros=6_000)  # two seconds; the next heartbeat comes after five
+    shop = bench.shop
+    shop.desk = LeaseDesk(shop.transactions, Settlement(shop.ids), shop.bell, times=Times(heartbeat_ms=5_000))
+    job = shop.accept(max_cost_micros=6_000)  # two seconds; the next heartbeat comes after five
     attempt = bench.attempt()
     attempt.beat()
     bench.run(attempt)
