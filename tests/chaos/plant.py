@@ -53,8 +53,8 @@ class Plant:
         if starts:
             self.service.start()
 
-    def _doomed_fleet(self, settings: object, on_ring: Callable[[str], None]) -> LocalFleet:
-        usual = local_fleet(self.settings, on_ring)
+    def _doomed_fleet(self, settings: object, *heard: Callable[[str], None]) -> LocalFleet:
+        usual = local_fleet(self.settings, *heard)
         starting: Starting = usual._starting  # pyright: ignore[reportPrivateUsage]
         doomed = Path(__file__).with_name("doomed.py")
         return LocalFleet(
@@ -62,7 +62,7 @@ class Plant:
                 command=lambda name, line: [sys.executable, str(doomed), name, str(line)],
                 environment=starting.environment, logs=starting.logs, grace_s=1.0, silence_s=self.silence_s,
             ),
-            usual._ids, usual._clock, on_ring,  # pyright: ignore[reportPrivateUsage]
+            usual._ids, usual._clock, *heard,  # pyright: ignore[reportPrivateUsage]
         )  # fmt: skip
 
     # ---- jobs --------------------------------------------------------------------------------------------------------

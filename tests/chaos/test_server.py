@@ -42,7 +42,7 @@ def test_a_worker_that_is_told_to_end_ends_what_it_has(tmp_path: Path, monkeypat
 def test_a_killed_server_loses_no_job_and_leaves_no_worker_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant = Plant(tmp_path, monkeypatch, starts=False, worker_jobs=1)
+    plant = Plant(tmp_path, monkeypatch, starts=False, worker_jobs=1, worker_cost_micros=7)
     jobs = [plant.submit() for _ in range(2)]
     with _serve(plant) as served:
         workers = psutil.Process(served.pid).children()
@@ -60,4 +60,9 @@ def test_a_killed_server_loses_no_job_and_leaves_no_worker_behind(
         assert served.wait(150) == 0
     assert [plant.job(job).state for job in jobs] == ["succeeded"] * 2
     assert [len(plant.job(job).attempts) for job in jobs] == [1, 1]
+    with plant.service.transactions.view() as work:
+        costs = work.ledger.entries(accounts=["supplier"])
+    # The killed server had booked no whole minute yet; the other one booked its worker to the end.
+    assert plant.job(jobs[1]).attempts[0].worker in {entry.subject.partition("/")[0] for entry in costs}
+    assert all(entry.postings[1].micros % 7 == 0 for entry in costs)
     assert [path for path in (tmp_path / "data" / "work").iterdir() if path.is_dir()] == []
