@@ -52,11 +52,11 @@ class PriceHistory(RuleBasedStateMachine):
     def set_price(
         self, tier: str, market: Market, family: str, micros: int, ahead: int, minimum: int, step: int
     ) -> None:  # fmt: skip
-        kind, since = (tier, market, family), self.minute + ahead
+        since = self.minute + ahead
         row = PriceRow(
             tier=tier, market=market, family=family, price_micros=micros, minimum_s=minimum, step_s=step
         )  # fmt: skip
-        known = self.rows.setdefault(kind, [])
+        known = self.rows.setdefault((tier, market, family), [])
         try:
             self.book = self.book.replaced(row, self.moment(since))
         except InvalidOption:
