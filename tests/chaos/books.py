@@ -32,3 +32,6 @@ def check_books(work: UnitOfWork, jobs: Sequence[Job]) -> None:
         assert work.ledger.balance(f"revenue:{account}", currency) == charged
         held = sum(job.hold_micros for job in mine if not job.ended)
         assert work.ledger.balance(f"held:{account}", currency) == held
+        for name in (f"{kind}:{account}" for kind in ("funding", "wallet", "held", "revenue")):
+            moved = [posting for entry in work.ledger.entries(accounts=[name]) for posting in entry.postings]
+            assert work.ledger.balance(name, currency) == sum(each.micros for each in moved if each.account == name)

@@ -1,6 +1,6 @@
 """How many random histories a machine is driven through: a few in `make test`, thousands on request.
 
-SECONDFACE_HISTORIES=10000 python -m pytest tests/property/test_jobs.py
+SECONDFACE_HISTORIES=10000 python -m pytest --timeout=0 tests/property/test_jobs.py
 """
 
 from __future__ import annotations
