@@ -8,6 +8,7 @@ from collections.abc import Generator
 import pytest
 
 from secondface.domain.pricing import Usage
+from secondface.gateway import desk, streams
 from secondface.gateway.acceptance import picture_asked
 from secondface.gateway.desk import desk_of_application
 from secondface.gateway.refusals import NotAcceptable
@@ -42,6 +43,36 @@ def test_the_picture_comes_back(server: Live, accept: str, kind: str, ending: st
     assert job["id"] == reply.headers["x-job-id"]
     with server.transactions.view() as work:
         assert f'"output_name":"out.{ending}"' in work.jobs.get(job["id"]).spec
+
+
+def test_who_waits_hears_of_the_end_before_it_looks(server: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_SHORTEST_LOOK_S", "_LONGEST_LOOK_S"):
+        monkeypatch.setattr(desk, name, 600.0)  # longer than the client waits
+
+    def work() -> None:
+        server.service.news.spread(server.work())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    reply = server.call("POST", "/v1/swap", files=pictures(server), headers={"Prefer": "wait=100"})
+    thread.join(20)
+    assert (reply.status_code, reply.content) == (200, RESULT)
+
+
+def test_a_stream_hears_of_the_end_before_it_looks(server: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "_LOOK_S", 600.0)
+    job = server.submit()
+    with server.client.stream(
+        "GET", f"/v1/jobs/{job}/events", headers={"Authorization": f"Bearer {server.owner}"}
+    ) as reply:
+        words = reply.iter_text()
+        said = next(words)
+        while "job.accepted" not in said:
+            said += next(words)
+        server.service.news.spread("another")
+        server.service.news.spread(server.work())
+        said += "".join(words)
+    assert "event: job.succeeded" in said
 
 
 def test_what_takes_longer_is_a_job_to_follow(server: Live) -> None:

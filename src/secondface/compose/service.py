@@ -26,6 +26,7 @@ from secondface.domain.ports import Stored
 from secondface.domain.scaling import Floor, Policy
 from secondface.fleet.line import RelayedBell
 from secondface.fleet.workroom import tidy
+from secondface.gateway.news import News
 from secondface.gateway.service import Service
 from secondface.media.limits import Limits
 from secondface.media.probe import probe
@@ -53,7 +54,8 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
     migrations.upgrade(stores.database)
     transactions, settlement = stores.transactions, Settlement(ids)
     inner = LocalDoorbell()
-    fleet = local_fleet(settings, inner.ring)
+    news = News()
+    fleet = local_fleet(settings, inner.ring, news.spread)
     bell = RelayedBell(inner, fleet.announce)
     autoscaler = Autoscaler(transactions, fleet, (scaling_policy(settings),))
     uploads = Uploads(transactions, stores.objects, stores.clock, ids, settings.upload_keep_h * 3_600)
@@ -82,7 +84,7 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
         subscriptions=Subscriptions(transactions, ids, plain_http=bool(settings.private_networks)),
         speeds=Speeds(), tiers=(settings.tier,), check_link=stores.links.check, inspect=_inspector(settings, stores),
         read_marks=_marks_reader(settings, stores), models=_models, fleet=fleet,
-        decisions=lambda: autoscaler.decisions, meter=Meter(), start=threads.start, stop=stop,
+        decisions=lambda: autoscaler.decisions, news=news, meter=Meter(), start=threads.start, stop=stop,
         ready=lambda: _lacks(settings, autoscaler),
     )  # fmt: skip
 

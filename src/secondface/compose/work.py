@@ -20,7 +20,7 @@ from secondface.errors import InvalidSetting
 from secondface.fleet.attempt import Terms
 from secondface.fleet.line import RelayedBell, WorkerLine
 from secondface.fleet.local import LocalFleet, Starting
-from secondface.fleet.worker import Duties, Worker
+from secondface.fleet.worker import Duties, Worker, unheard
 from secondface.fleet.workroom import Workroom
 from secondface.media.caged_task import start_inspection
 from secondface.models.sessions import OrtSessions
@@ -74,7 +74,8 @@ def worker(settings: Settings, name: str | None = None, line: int | None = None)
     sessions = _warm_sessions(settings)
     made = Worker(
         _duties(settings, own_name), lease_desk(settings, stores, bell), stores.objects, sessions, inner,
-        workroom=Workroom(workrooms(settings), own_name), **({"tell": wire.tell} if wire else {}),
+        workroom=Workroom(workrooms(settings), own_name), tell=wire.tell if wire is not None else unheard,
+        over=wire.over if wire is not None else unheard,
     )  # fmt: skip
     return WorkerProcess(made, stores, wire)
 
@@ -87,14 +88,16 @@ def lease_desk(settings: Settings, stores: Stores, bell: Doorbell) -> LeaseDesk:
     return LeaseDesk(stores.transactions, Settlement(RandomIds()), bell, times=times)
 
 
-def local_fleet(settings: Settings, on_ring: Callable[[str], None]) -> LocalFleet:
-    """Worker processes of this machine with these settings."""
+def local_fleet(
+    settings: Settings, on_ring: Callable[[str], None], on_over: Callable[[str], None] = lambda _job_id: None
+) -> LocalFleet:
+    """Worker processes of this machine with these settings. What they say is heard by `on_ring` and `on_over`."""
     starting = Starting(
         command=_worker_command, environment=worker_environment(settings),
         logs=settings.data_dir.absolute() / "workers", grace_s=settings.worker_grace_s,
         silence_s=max(_LEAST_SILENCE_S, settings.lease_s + _SILENT_AFTER_LEASE_S),
     )  # fmt: skip
-    return LocalFleet(starting, RandomIds(), MachineClock(), on_ring)
+    return LocalFleet(starting, RandomIds(), MachineClock(), on_ring, on_over)
 
 
 def worker_environment(settings: Settings) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The line between a local fleet and one of its workers: short words over a pair of sockets.
 
-To a worker: `ring NAME`, `drain`. From it: `state CONDITION SERVED`, `ring NAME`. All are hints but `drain`; when one
-side dies, the other hears the end of the line. Must not know jobs.
+To a worker: `ring NAME`, `drain`. From it: `state CONDITION SERVED`, `ring NAME`, `over JOB` when it has told how an
+attempt ended. All are hints but `drain`; when one side dies, the other hears the end of the line.
 """
 
 from __future__ import annotations
@@ -73,6 +73,10 @@ class WorkerLine:
     def tell(self, condition: str, served: int) -> None:
         """Say what the worker does and how many jobs it has ended."""
         self._line.say("state", condition, served)
+
+    def over(self, job_id: str) -> None:
+        """Say that an attempt at a job is over, for those who wait for the job."""
+        self._line.say("over", job_id)
 
     def ring(self, name: str) -> None:
         """Let the fleet ring a bell for everybody."""

@@ -82,9 +82,12 @@ class LocalFleet:
     """Worker processes of this machine (`domain.ports.Fleet`)."""
 
     def __init__(
-        self, starting: Starting, ids: Ids, clock: Clock, on_ring: Callable[[str], None] = lambda _name: None
-    ) -> None:
-        self._starting, self._ids, self._clock, self._on_ring = starting, ids, clock, on_ring
+        self, starting: Starting, ids: Ids, clock: Clock, on_ring: Callable[[str], None] = lambda _name: None,
+        on_over: Callable[[str], None] = lambda _job_id: None,
+    ) -> None:  # fmt: skip
+        """`on_ring` hears bells that workers ring, `on_over` of which job an attempt is over."""
+        self._starting, self._ids, self._clock = starting, ids, clock
+        self._on_ring, self._on_over = on_ring, on_over
         self._guard = threading.RLock()
         self._children: dict[str, _Child] = {}
         self._crashed: list[str] = []
@@ -194,6 +197,8 @@ class LocalFleet:
             case ["ring", name]:
                 self._on_ring(name)
                 self.announce(name)
+            case ["over", job_id]:
+                self._on_over(job_id)
             case _:
                 pass
 

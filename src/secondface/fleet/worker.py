@@ -49,8 +49,8 @@ class Duties:
     terms: Terms = field(default_factory=Terms)
 
 
-def _nobody(_condition: Condition, _served: int) -> None:
-    pass
+def unheard(*_words: object) -> None:
+    """What a worker without a fleet tells it."""
 
 
 class Worker:
@@ -58,12 +58,14 @@ class Worker:
 
     def __init__(
         self, duties: Duties, leases: Leases, objects: ObjectStore, sessions: SharedSessions, bell: Doorbell,
-        *, workroom: Workroom, tell: Callable[[Condition, int], None] = _nobody,
+        *, workroom: Workroom, tell: Callable[[Condition, int], None] = unheard,
+        over: Callable[[str], None] = unheard,
     ) -> None:  # fmt: skip
+        """`tell` hears how the worker is and how much it has done, `over` of which job an attempt is over."""
         self._duties, self._leases, self._sessions = duties, leases, sessions
         self._place = Workplace(leases, objects, PixelRoom(duties.most_pixels), duties.terms)
         self._people: dict[str, PeopleMemory] = {}
-        self._bell, self._workroom, self._tell = bell, workroom, tell
+        self._bell, self._workroom, self._tell, self._say_over = bell, workroom, tell, over
         self._draining = threading.Event()
         self._over = threading.Event()
         self._guard = threading.Lock()
@@ -137,6 +139,7 @@ class Worker:
         try:
             attempt.run(self._workroom.attempt(attempt.name))
         finally:
+            self._say_over(attempt.grant.lease.job_id)
             with self._guard:
                 del self._attempts[attempt]
                 self._served += 1

@@ -71,10 +71,12 @@ class Desk:
     async def wait(self, caller: Caller, job: Job, seconds: float) -> Job:
         """The job when it has ended, or as it is after that time."""
         began = anyio.current_time()
-        while not job.ended and not self.closing.is_set() and (spent := anyio.current_time() - began) < seconds:
-            # Looking costs a question to the database, late looking costs time: a twentieth of what was waited so far.
-            await anyio.sleep(min(max(_SHORTEST_LOOK_S, spent / 20), _LONGEST_LOOK_S, seconds - spent))
-            job = await to_thread.run_sync(self.service.requests.get, caller, job.id)
+        with self.service.news.listen(job.id) as listener:
+            while not job.ended and not self.closing.is_set() and (spent := anyio.current_time() - began) < seconds:
+                # Looking costs a question to the database, late looking costs time, where no word comes: a twentieth
+                # of what was waited so far.
+                await listener.wait(min(max(_SHORTEST_LOOK_S, spent / 20), _LONGEST_LOOK_S, seconds - spent))
+                job = await to_thread.run_sync(self.service.requests.get, caller, job.id)
         return job
 
 

@@ -6,7 +6,7 @@ The gateway opens no database, no folder and no picture itself: whatever it can 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from secondface.control.accounts import Accounts
 from secondface.control.admission import Admission
@@ -16,6 +16,7 @@ from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
 from secondface.domain.ports import Clock, Fleet, Ids, ObjectStore, Stored, Transactions
 from secondface.domain.scaling import Decision
+from secondface.gateway.news import News
 from secondface.observe import Meter
 from secondface.spec.views import MarksView, ModelView
 from secondface.spec.work import InputFacts
@@ -53,6 +54,8 @@ class Service:
     """Whose workers are shown; none where workers come by themselves."""
     decisions: Callable[[], Mapping[str, Decision]] = _no_decisions
     """The scaler's last decision of each tier."""
+    news: News = field(default_factory=News)
+    """Word of jobs from workers of this machine."""
     meter: Meter | None = None
     """Where counters and histograms of this process are summed up."""
     start: Callable[[], None] = lambda: None

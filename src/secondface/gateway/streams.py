@@ -20,17 +20,18 @@ async def job_events(desk: Desk, caller: Caller, job_id: str, after: int) -> Asy
     service, silence_s = desk.service, desk.options.heartbeat_s
     yield "retry: 1000\n\n"
     said = anyio.current_time()
-    while True:
-        # The state first: a job that had ended by then has written down all its events.
-        job = await to_thread.run_sync(service.requests.get, caller, job_id)
-        for recorded in await to_thread.run_sync(service.requests.events, caller, job_id, after):
-            after, said = recorded.number, anyio.current_time()
-            yield f"id: {after}\nevent: {recorded.event.kind}\ndata: {event_view(recorded).model_dump_json()}\n\n"
-            if recorded.event.kind in ENDINGS:
+    with service.news.listen(job_id) as listener:
+        while True:
+            # The state first: a job that had ended by then has written down all its events.
+            job = await to_thread.run_sync(service.requests.get, caller, job_id)
+            for recorded in await to_thread.run_sync(service.requests.events, caller, job_id, after):
+                after, said = recorded.number, anyio.current_time()
+                yield f"id: {after}\nevent: {recorded.event.kind}\ndata: {event_view(recorded).model_dump_json()}\n\n"
+                if recorded.event.kind in ENDINGS:
+                    return
+            if job.ended or desk.closing.is_set():
                 return
-        if job.ended or desk.closing.is_set():
-            return
-        if anyio.current_time() - said > silence_s:
-            said = anyio.current_time()
-            yield ": still here\n\n"
-        await anyio.sleep(_LOOK_S)
+            if anyio.current_time() - said > silence_s:
+                said = anyio.current_time()
+                yield ": still here\n\n"
+            await listener.wait(_LOOK_S)

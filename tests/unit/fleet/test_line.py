@@ -45,10 +45,11 @@ def test_what_a_worker_says_is_heard_until_it_is_gone() -> None:
     worker = WorkerLine(descriptor, LocalDoorbell())
     worker.tell("busy", 3)
     worker.ring("cpu")
+    worker.over("job_1")
     connection.shutdown(socket.SHUT_RDWR)
     connection.close()
     listening.join(30)
-    assert heard == [["state", "busy", "3"], ["ring", "cpu"]]
+    assert heard == [["state", "busy", "3"], ["ring", "cpu"], ["over", "job_1"]]
     assert not fleet.say("ring", "cpu")
     worker.start(lambda: None)
 

@@ -31,7 +31,7 @@ while b"drain" not in rest:
     got = line.recv(100)
     if not got: break
     rest += got
-    if b"ring" in got: line.send(b"state busy 1\\nring elsewhere\\n")
+    if b"ring" in got: line.send(b"state busy 1\\nring elsewhere\\nover job_1\\n")
 """
 _CRASHING = "print('it hurts', file=sys.stderr); sys.exit(3)"
 _DEAF = "import time, signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
@@ -49,13 +49,14 @@ class Yard:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.fleets, self.rung = folder, list[LocalFleet](), list[str]()
+        self.over = list[str]()
 
     def fleet(self, body: str, **words: float) -> LocalFleet:
         def command(name: str, line: int) -> list[str]:
             return [sys.executable, "-c", _WORKER.replace("BODY", body), name, str(line)]
 
         starting = Starting(command=command, environment=dict(os.environ), logs=self.folder / "logs", **words)
-        fleet = LocalFleet(starting, RandomIds(), MachineClock(), self.rung.append)
+        fleet = LocalFleet(starting, RandomIds(), MachineClock(), self.rung.append, self.over.append)
         self.fleets.append(fleet)
         return fleet
 
@@ -88,6 +89,7 @@ def test_a_worker_starts_works_and_is_drained(yard: Yard) -> None:
     fleet.announce(worker_bell(first.id))
     eventually(lambda: fleet.workers("cpu")[0].state == "busy")
     assert [worker.served for worker in fleet.workers("cpu")] == [1, 0]
+    eventually(lambda: yard.over == ["job_1"])
     eventually(lambda: {"cpu", "elsewhere"} <= set(yard.rung))
     fleet.stop([second.id, "nobody"])
     assert fleet.workers("cpu")[-1].state == "draining"

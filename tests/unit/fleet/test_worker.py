@@ -30,14 +30,15 @@ def eventually(holds: Callable[[], object], seconds: float = 60.0) -> None:
 
 @contextmanager
 def working(
-    shop: Workshop, tmp_path: Path, leases: object = None, told: list[tuple[str, int]] | None = None, **duties: object
+    shop: Workshop, tmp_path: Path, leases: object = None, told: list[tuple[str, int]] | None = None,
+    over: Callable[[str], None] = lambda _job_id: None, **duties: object
 ) -> Iterator[Worker]:  # fmt: skip
     words = {"name": "w1", "tiers": ("a10g",), "heartbeat_s": 0.05, "poll_s": 0.05, **duties}
     told = [] if told is None else told
     room = Workroom(tmp_path / "work", str(words["name"]))
     worker = Worker(
         Duties(**words), leases or shop.desk, shop.objects, shop.sessions, shop.bell,  # type: ignore[arg-type]
-        workroom=room, tell=lambda state, served: told.append((state, served)),
+        workroom=room, tell=lambda state, served: told.append((state, served)), over=over,
     )  # fmt: skip
     thread = threading.Thread(target=worker.run)
     thread.start()
@@ -66,6 +67,16 @@ def test_all_jobs_end_once_and_device_time_is_divided(tmp_path: Path) -> None:
     whole_ms = (shop.sessions.device.busy_ns - before_ns) // 1_000_000
     # Each job's time is rounded down to a whole millisecond once.
     assert whole_ms - len(usages) <= sum(usage.device_active_ms for usage in usages) <= whole_ms
+
+
+def test_it_says_that_an_attempt_is_over_when_its_end_is_known(tmp_path: Path) -> None:
+    shop = Workshop()
+    jobs = [shop.accept(), shop.accept("not an order")]
+    states: dict[str, str] = {}
+    with working(shop, tmp_path, over=lambda job_id: states.update({job_id: shop.job(job_id).state})):
+        eventually(lambda: len(states) == 2)
+    assert states == {jobs[0].id: "succeeded", jobs[1].id: shop.job(jobs[1].id).state}
+    assert states[jobs[1].id] != "running"
 
 
 def test_a_bell_is_heard_before_the_poll(tmp_path: Path) -> None:
