@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from secondface.frames import Float, Mask01
+from secondface.vision.skin_light import body_share
 
 _STEP = 2
 """Every second pixel of the coarse canvas is enough for nine numbers."""
@@ -34,8 +35,9 @@ def fit_shading(rgb: Float, normals: Float, skin: Mask01, core: Mask01) -> Float
     numbers = _solve(columns[:, :_CORE_TERMS], pixels, weights)
     expected = columns[:, :_CORE_TERMS] @ numbers
     for _ in range(2):
-        ratio = np.log((pixels.mean(1) + 4) / (np.maximum(expected, darkest).mean(1) + 4))
-        weights = skin[coarse].reshape(-1) * np.exp(-((ratio / _STRANGE) ** 2))
+        likely = np.maximum(expected, darkest)
+        ratio = np.log((pixels.mean(1) + 4) / (likely.mean(1) + 4))
+        weights = skin[coarse].reshape(-1) * np.exp(-((ratio / _STRANGE) ** 2)) * body_share(pixels, likely)
         numbers = _solve(columns, pixels, weights)
         expected = columns @ numbers
     return np.maximum(basis @ numbers, darkest).astype(np.float32)

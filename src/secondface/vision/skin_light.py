@@ -15,6 +15,18 @@ _DARK_OFFSET = 8.0
 """Added before colours are compared, so that noise in near-black pixels does not look like colour."""
 _OPPONENT_AXES = np.array([[1 / 3, 1 / 3, 1 / 3], [2 / 3, -1 / 3, -1 / 3], [-1 / 3, -1 / 3, 2 / 3]], np.float32)
 """Lightness, redness and blueness of a log ratio."""
+_MEAN = np.full((1, 3), 1 / 3, np.float32)
+_MOST_SHINE = 3.0
+"""Of the excess lightness: so much may be the white of the light, and what is under it darker than the rest, ..."""
+_DARKEST = 0.5
+"""... but no darker than so."""
+_BURNT = 250
+"""A channel so bright has lost what is under the shine."""
+_FAR = 3.0
+"""In spreads."""
+_GREYISH = 0.05
+"""So colourful must skin be that its colour can be missed."""
+_LEAST_BODY = 0.5
 _COARSE_STEP = 4
 """The field is smooth, so it is computed on every fourth pixel of the coarse canvas."""
 
@@ -42,21 +54,66 @@ def light_field(rgb: Float, skin: Mask01, reach_px: float) -> Float:
 def skin_likelihood(rgb: Float, core: Mask01, light: Float | None = None) -> Mask01:
     """[h,w] 0..1: how much each pixel looks like the skin that fills `core`, in lightness and in colour.
 
-    The model is the median and the robust spread of log ratios to `light`, or to the median colour of the core.
+    The model is the median and the robust spread of log ratios to `light`, or to the median colour of the core. What is
+    brighter is taken for skin that shines as long as the skin's own colour is under the shine (dichromatic reflection,
+    Shafer 1985): a white cup has none.
     """
     inside = core > 0.5
     if np.count_nonzero(inside) < 16:
         return np.ones(rgb.shape[:2], np.float32)
     reference = light if light is not None else np.median(rgb[inside], axis=0).astype(np.float32)
-    ratio = cv2.log((rgb + _DARK_OFFSET) / (reference + _DARK_OFFSET))
-    axes = cv2.transform(ratio, _OPPONENT_AXES)
+    mean, expected = cv2.transform(rgb, _MEAN), (reference @ _MEAN[0])
+    shine = np.clip(_MOST_SHINE * (mean - expected), 0, np.maximum(mean - _DARKEST * expected, 0))
+    matt = rgb - shine[..., None]
+    axes, under = (_axes(each, reference) for each in (rgb, matt))
     # Without a light field the slow change of light over the face is part of the spread.
     floors = (0.18, 0.04, 0.055) if light is not None else (0.22, 0.05, 0.07)
+    brighter = np.clip(axes[..., 0] / 0.3, 0, 1)
+    lit = 1 / (1 + 2 * brighter)
+    burnt = rgb.max(2) >= _BURNT
     distance = np.zeros(rgb.shape[:2], np.float32)
-    lit = 1 / (1 + 2 * np.clip(axes[..., 0] / 0.3, 0, 1))  # skin in the light is brighter, and of the light's colour
     for axis, floor in enumerate(floors):
         values = np.ascontiguousarray(axes[..., axis])
-        middle = float(np.median(values[inside]))
-        spread = max(floor, 1.4826 * float(np.median(np.abs(values[inside] - middle))))
-        distance += (lit * (values - middle) / spread) ** 2
+        middle, spread = _middle_and_spread(values[inside], floor)
+        away = (values - middle) / spread
+        if axis == 0:
+            away *= lit
+        else:
+            other = (under[..., axis] - middle) / spread
+            shining = np.clip(0, np.minimum(away, other), np.maximum(away, other))
+            # The brighter a pixel, the less of its colour is noise.
+            away = np.where(burnt, lit * away, (1 + np.float32(0.15) * brighter) * shining)
+        distance += away**2
     return np.clip(2.0 - cv2.sqrt(distance) / 2.2, 0, 1).astype(np.float32)
+
+
+def _axes(rgb: Float, reference: Float) -> Float:
+    """[h,w,3] log ratio to the reference: lightness, redness, blueness."""
+    ratio = cv2.log((np.maximum(rgb, 0) + _DARK_OFFSET) / (reference + _DARK_OFFSET))
+    return cv2.transform(ratio, _OPPONENT_AXES)
+
+
+def _middle_and_spread(values: Float, least: float) -> tuple[float, float]:
+    """Of what fills the core, without the few that are far from the rest: a cover that reaches into it."""
+    middle, spread = _robust(values, least)
+    return _robust(values[np.abs(values - middle) < _FAR * spread], least)
+
+
+def _robust(values: Float, least: float) -> tuple[float, float]:
+    middle = float(np.median(values))
+    return middle, max(least, 1.4826 * float(np.median(np.abs(values - middle))))
+
+
+def body_share(rgb: Float, reference: Float) -> Float:
+    """[n] 0..1: whether pixels [n,3] hold the own colour of skin that should look like `reference`, shining or not.
+
+    1 where that cannot be known: of burnt out pixels, and where the skin itself is nearly grey.
+    """
+    mean, expected = rgb.mean(1, keepdims=True), reference.mean(1, keepdims=True)
+    own = reference - expected
+    strength = (own * own).sum(1)
+    held = ((rgb - mean) * own).sum(1) / np.maximum(strength, 1e-6)
+    shade = np.clip((mean + 4) / (np.maximum(expected, 1) + 4), 0.05, 1)[:, 0]
+    colourful = np.sqrt(strength) / (expected[:, 0] + _DARK_OFFSET)
+    known = np.clip(colourful / _GREYISH - 1, 0, 1) * (rgb.max(1) < _BURNT)
+    return 1 - known * (1 - np.clip(held / shade / _LEAST_BODY, 0, 1))

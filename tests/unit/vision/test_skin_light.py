@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secondface.vision.skin_light import light_field, skin_likelihood
+from secondface.vision.skin_light import body_share, light_field, skin_likelihood
 
 SKIN = (190.0, 140.0, 112.0)
 
@@ -93,3 +93,25 @@ def test_exposure_does_not_matter() -> None:
     core[20:40, 20:40] = 1
     bright, dark = skin_likelihood(rgb, core), skin_likelihood(rgb * np.float32(0.5), core)
     assert np.abs(bright - dark).mean() < 0.03
+
+
+@pytest.mark.parametrize("skin", [SKIN, (230.0, 190.0, 170.0), (96.0, 62.0, 46.0)])
+def test_skin_that_shines_is_skin_and_white_paint_is_not(skin: tuple[float, float, float]) -> None:
+    rgb = flat(colour=skin) + np.random.default_rng(1).normal(0, 3, (96, 80, 3)).astype(np.float32)
+    rgb[:20] += min(60.0, 248 - max(skin) - 12)
+    rgb[20:40] *= min(1.25, 240 / max(skin))
+    rgb[76:] = 240
+    core = np.zeros((96, 80), np.float32)
+    core[42:74] = 1
+    likely = skin_likelihood(rgb, core, flat(colour=skin))
+    assert likely[:40].mean() > 0.9
+    assert likely[76:].mean() < 0.1
+    held = body_share(rgb.reshape(-1, 3), flat(colour=skin).reshape(-1, 3)).reshape(96, 80)
+    assert held[:40].min() > 0.9
+    assert held[76:].max() < 0.1
+
+
+def test_the_colour_of_grey_or_burnt_out_skin_is_not_missed() -> None:
+    grey, white = np.full((4, 3), 120.0, np.float32), np.full((4, 3), 255.0, np.float32)
+    assert body_share(white * 0.8, grey).min() == 1
+    assert body_share(white, np.array([SKIN] * 4, np.float32)).min() == 1
