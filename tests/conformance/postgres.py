@@ -48,7 +48,7 @@ def running() -> Generator[str, None, None]:
             yield f"postgresql://app@127.0.0.1:{port}/postgres"
         finally:
             server.send_signal(signal.SIGINT)
-            server.wait(20)
+            server.wait(150)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -69,7 +69,7 @@ def _free_port() -> int:
 
 
 def _wait(where: str, server: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + 150
     while True:
         try:
             psycopg.connect(where, connect_timeout=2).close()

@@ -169,13 +169,13 @@ def test_what_a_dead_writer_left_is_tidied_and_what_a_living_one_writes_is_not(l
     def slow() -> Iterator[bytes]:
         yield b"first"
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         yield b"last"
 
     (tmp_path / "objects" / "parts" / "dead.part").write_bytes(b"left by a kill")
     writer = threading.Thread(target=lambda: store.put("k", slow(), "text/plain"))
     writer.start()
-    assert begun.wait(10)
+    assert begun.wait(60)
     assert store.tidy() == 1
     go_on.set()
     writer.join()

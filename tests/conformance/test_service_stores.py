@@ -144,7 +144,7 @@ def test_a_process_that_is_killed_in_a_transaction_leaves_nothing(place: Place, 
             assert not mine
     finally:
         child.send_signal(signal.SIGKILL)
-        child.wait(10)
+        child.wait(150)
         child.stdout.close()
     grant = service.claim("w1", "cpu")
     assert (grant.lease.job_id, grant.lease.attempt) == (job.id, 1)

@@ -69,7 +69,7 @@ def test_blocks_of_several_threads_share_equally_and_inner_blocks_count_once() -
         for _ in range(count):
             entered = threading.Event()
             threading.Thread(target=hold, args=(share, entered, leave), daemon=True).start()
-            assert entered.wait(5)
+            assert entered.wait(60)
     clock.at += 300
     assert (mine.busy_ns, other.busy_ns, device.busy_ns) == (100, 200, 300)
     leave.set()

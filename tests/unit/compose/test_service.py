@@ -206,7 +206,7 @@ def test_a_bell_starts_a_worker_without_delay_and_a_failing_round_is_tried_again
     each.job()
     for _ in range(4):
         bell.ring("a10g")
-    assert started.wait(20)
+    assert started.wait(60)
     threads.stop()
     assert each.yard.closed
     assert each.tidied[-1] == "rooms"
