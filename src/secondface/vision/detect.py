@@ -7,7 +7,9 @@ The detectors are MediaPipe BlazeFace, full range (mid and near) and back camera
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from itertools import chain
 
 import cv2
 import numpy as np
@@ -102,16 +104,23 @@ class FaceDetector:
         return suppress(self._raw(rgb, nets))
 
     def detect_frame(
-        self, frame: Frame, tiled: bool, nets: Sequence[BlazeNet] | None = None, *, parts: Sequence[Box] = ()
-    ) -> list[Detection]:
-        """Candidates of a frame, best first: a coarse pass over a thumbnail and, if `tiled`, `parts` or all tiles."""
+        self, frame: Frame, tiled: bool, nets: Sequence[BlazeNet] | None = None, *, parts: Sequence[Box] = (),
+        pool: Executor | None = None,
+    ) -> list[Detection]:  # fmt: skip
+        """Candidates of a frame, best first: a coarse pass over a thumbnail and, if `tiled`, `parts` or all tiles.
+
+        With a `pool` the tiles are looked at side by side; what is found is the same.
+        """
+        wanted = (parts or tiles(frame.width, frame.height)) if tiled else ()
+
+        def look(tile: Box) -> list[Detection]:
+            return self.raw_in_tile(frame, tile)
+
+        in_tiles = pool.map(look, wanted) if pool is not None else map(look, wanted)
         small = _small(frame)
         scale = frame.width / small.shape[1]
         found = [d.moved(0, 0, scale) for d in self._raw(small, nets)]
-        if tiled:
-            for tile in parts or tiles(frame.width, frame.height):
-                found += self.raw_in_tile(frame, tile)
-        return suppress(found)
+        return suppress([*found, *chain.from_iterable(in_tiles)])
 
     def detect_turned(self, frame: Frame) -> list[Detection]:
         """Candidates of a frame that lies on its side or on its head."""

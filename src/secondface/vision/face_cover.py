@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from secondface.frames import Float, Mask01
-from secondface.vision.skin_light import skin_likelihood
 
 _LONE_SHARE = 0.05
 """A patch that touches no outline and is smaller than this part of the face is a shadow or a mark on the skin."""
@@ -49,10 +48,8 @@ class FaceZones(Protocol):
 
 
 def covered_share(
-    rgb: Float,
-    light: Float,
+    skin: Mask01,
     zone: FaceZones,
-    core: Mask01,
     face_width_px: float,
     rim: Mask01 | None = None,
     *,
@@ -62,10 +59,10 @@ def covered_share(
 
     `crossing` follows the rims of glasses into brows and lids.
 
-    `rgb` [h,w,3] 0..255; `light` what skin should look like there, known from the `core` that is surely skin, so that
-    a beard cannot pass as skin by being all there is on the chin.
+    `skin` [h,w] is `skin_likelihood` beside the light that is known from what is surely skin, so that a beard cannot
+    pass as skin by being all there is on the chin.
     """
-    anywhere = 1 - skin_likelihood(rgb, core, light)
+    anywhere = 1 - skin
     strange = anywhere * (zone.skin > 0.4)
     patches = _patches(strange > 0.5, zone.inside, face_width_px)
     glasses = _wears_glasses(patches, zone.glasses)

@@ -6,7 +6,9 @@ the mesh lays its eyes, nose and mouth where that detector has them. Keeps no tr
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +24,7 @@ STILL_TILE = 480
 UPRIGHT_BONUS = 0.05
 LEAST_VISIBLE = 0.3
 """Share of the mesh inside the frame; of a face that has left further, too little is seen to lay a mesh on it."""
+_MOST_LOOKS_AT_ONCE = 4
 FIRST_PATIENCE, LAST_PATIENCE = 2, 40
 """Looks for which a rejected place is not tried again; twice as many each time, so that foliage costs little."""
 
@@ -36,8 +39,12 @@ class FaceFinder:
     def still(self, frame: Frame) -> list[Face]:
         """All faces of a picture, largest first; heads that lie or hang are found too."""
         parts = tiles(frame.width, frame.height, STILL_TILE)
-        upright = [(d.score, d) for d in self.detector.detect_frame(frame, bool(parts), parts=parts)]
-        turned = [(d.score - UPRIGHT_BONUS, d) for d in self.detector.detect_turned(frame)]
+        # A picture has nothing else to compute meanwhile, and whoever sent it waits.
+        with ThreadPoolExecutor(min(_MOST_LOOKS_AT_ONCE, os.cpu_count() or 1), "look") as pool:
+            lying = pool.submit(self.detector.detect_turned, frame)
+            standing = self.detector.detect_frame(frame, bool(parts), parts=parts, pool=pool)
+        upright = [(d.score, d) for d in standing]
+        turned = [(d.score - UPRIGHT_BONUS, d) for d in lying.result()]
         # Best first: a head that hangs also looks like an upright one, but less so.
         found = [d for _, d in sorted(upright + turned, key=lambda pair: -pair[0])]
         faces = self.accept_all(frame, found, [])

@@ -68,7 +68,7 @@ def relight(
     free = np.ones_like(layout.seen)
     lips = 1.0
     if occlusion:
-        free -= covered_share(bent, shading, zone, core, layout.coarse_width)
+        free -= covered_share(plain, zone, layout.coarse_width)
         place = LipsPlace(zone.lips * (1 - openings), zone.lip, zone.lips_look)
         lips = lips_agreement(bent, place, layout.seen, layout.coarse_width)
         steady = lips if lips_before is None else 0.7 * lips_before + 0.3 * lips

@@ -22,6 +22,8 @@ _DARKEST = 0.5
 """... but no darker than so."""
 _BURNT = 250
 """A channel so bright has lost what is under the shine."""
+_SPARSE = 2
+"""Every second pixel of every second row is enough for a median."""
 _FAR = 3.0
 """In spreads."""
 _GREYISH = 0.05
@@ -59,7 +61,7 @@ def skin_likelihood(rgb: Float, core: Mask01, light: Float | None = None) -> Mas
     Shafer 1985): a white cup has none.
     """
     inside = core > 0.5
-    if np.count_nonzero(inside) < 16:
+    if np.count_nonzero(inside[::_SPARSE, ::_SPARSE]) < 16:
         return np.ones(rgb.shape[:2], np.float32)
     reference = light if light is not None else np.median(rgb[inside], axis=0).astype(np.float32)
     mean, expected = cv2.transform(rgb, _MEAN), (reference @ _MEAN[0])
@@ -70,17 +72,18 @@ def skin_likelihood(rgb: Float, core: Mask01, light: Float | None = None) -> Mas
     floors = (0.18, 0.04, 0.055) if light is not None else (0.22, 0.05, 0.07)
     brighter = np.clip(axes[..., 0] / 0.3, 0, 1)
     lit = 1 / (1 + 2 * brighter)
-    burnt = rgb.max(2) >= _BURNT
+    burnt = cv2.max(cv2.max(rgb[..., 0], rgb[..., 1]), rgb[..., 2]) >= _BURNT
+    some = inside[::_SPARSE, ::_SPARSE]
     distance = np.zeros(rgb.shape[:2], np.float32)
     for axis, floor in enumerate(floors):
         values = np.ascontiguousarray(axes[..., axis])
-        middle, spread = _middle_and_spread(values[inside], floor)
+        middle, spread = _middle_and_spread(values[::_SPARSE, ::_SPARSE][some], floor)
         away = (values - middle) / spread
         if axis == 0:
             away *= lit
         else:
             other = (under[..., axis] - middle) / spread
-            shining = np.clip(0, np.minimum(away, other), np.maximum(away, other))
+            shining = cv2.min(cv2.max(cv2.min(away, other), 0), cv2.max(away, other))
             # The brighter a pixel, the less of its colour is noise.
             away = np.where(burnt, lit * away, (1 + np.float32(0.15) * brighter) * shining)
         distance += away**2
@@ -109,11 +112,12 @@ def body_share(rgb: Float, reference: Float) -> Float:
 
     1 where that cannot be known: of burnt out pixels, and where the skin itself is nearly grey.
     """
-    mean, expected = rgb.mean(1, keepdims=True), reference.mean(1, keepdims=True)
-    own = reference - expected
-    strength = (own * own).sum(1)
-    held = ((rgb - mean) * own).sum(1) / np.maximum(strength, 1e-6)
-    shade = np.clip((mean + 4) / (np.maximum(expected, 1) + 4), 0.05, 1)[:, 0]
-    colourful = np.sqrt(strength) / (expected[:, 0] + _DARK_OFFSET)
-    known = np.clip(colourful / _GREYISH - 1, 0, 1) * (rgb.max(1) < _BURNT)
+    # Sums over three columns by matrix products: NumPy's own along so short an axis take ten times as long.
+    mean, expected = rgb @ _MEAN[0], reference @ _MEAN[0]
+    own = reference - expected[:, None]
+    strength = (own * own) @ _MEAN[0]
+    held = (rgb * own) @ _MEAN[0] / np.maximum(strength, 1e-6)
+    shade = np.clip((mean + 4) / (np.maximum(expected, 1) + 4), 0.05, 1)
+    colourful = np.sqrt(3 * strength) / (expected + _DARK_OFFSET)
+    known = np.clip(colourful / _GREYISH - 1, 0, 1) * (rgb < _BURNT).all(1)
     return 1 - known * (1 - np.clip(held / shade / _LEAST_BODY, 0, 1))

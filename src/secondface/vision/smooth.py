@@ -1,7 +1,8 @@
 """Steadier points over time without lag.
 
 Decides how much of each movement is noise; must not see pixels. The head's pose and the face's slow shape are smoothed
-apart (One-Euro, Casiez et al. 2012); lips, eyelids and irises follow nearly raw, so that blinks and speech stay.
+apart (One-Euro, Casiez et al. 2012); lips, eyelids and irises follow nearly raw, so that blinks and speech stay. What
+trembles about the middle between its places before and after is drawn there, if it is as little as noise.
 """
 
 from __future__ import annotations
@@ -42,12 +43,20 @@ SHAPE = OneEuro(min_cutoff=2.0, beta=60.0, speed_cutoff=2.0)
 QUICK = OneEuro(min_cutoff=6.0, beta=100.0, speed_cutoff=8.0)
 """For lips, eyelids and irises: still ones are calmed a little, a blink or a word passes at once."""
 
+_DRAWN = 0.6
+"""Of the way to the middle between the places before and after, if they were at the same time ..."""
+_FORGOTTEN_S = 0.2
+"""... and e times less for so much time between them."""
+_NOISE = 0.006
+"""In face lengths: a tremble of the mesh; what is farther from that middle moves, as a lid that shuts, and is left."""
+
 
 class PointSmoother:
     """Smooths the mesh of one track; make a new one after a cut or a gap."""
 
     def __init__(self) -> None:
         self._forward = _Pass()
+        self._before: Float | None = None
 
     def smooth(self, points: Sequence[Float], dt: Sequence[float]) -> list[Float]:
         """Meshes [478,3] of the next frames, `dt` seconds after the one before each; returns them steadier.
@@ -55,12 +64,26 @@ class PointSmoother:
         Where later frames are given too, a second pass runs backwards in time and the mean of both has no lag.
         """
         ahead = [self._forward.step(p, t) for p, t in zip(points, dt, strict=True)]
-        if len(points) < 2:
-            return ahead
-        back = _Pass()
-        gaps = [1.0, *reversed(dt[1:])]
-        behind = [back.step(p, t) for p, t in zip(reversed(points), gaps, strict=True)]
-        return [((a + b) / 2).astype(np.float32) for a, b in zip(ahead, reversed(behind), strict=True)]
+        steady = ahead
+        if len(points) > 1:
+            back = _Pass()
+            gaps = [1.0, *reversed(dt[1:])]
+            behind = [back.step(p, t) for p, t in zip(reversed(points), gaps, strict=True)]
+            steady = [((a + b) / 2).astype(np.float32) for a, b in zip(ahead, reversed(behind), strict=True)]
+        before, self._before = self._before, steady[-1]
+        neighbours = zip([before, *steady], steady, steady[1:], dt, dt[1:], strict=False)
+        return [*(_between(*each) for each in neighbours), steady[-1]]
+
+
+def _between(before: Float | None, points: Float, after: Float, since_s: float, until_s: float) -> Float:
+    """A mesh drawn towards the middle of its neighbours, which a steady movement passes through anyway."""
+    if before is None:
+        return points
+    away = (before * until_s + after * since_s) / (since_s + until_s) - points
+    length = float(np.ptp(points[:468, 1])) or 1.0
+    tremble = np.linalg.norm(away[:, :2], axis=1) / (_NOISE * length)
+    share = _DRAWN * np.exp(-(since_s + until_s) / _FORGOTTEN_S - np.square(tremble))
+    return (points + share[:, None] * away).astype(np.float32)
 
 
 class _Pass:

@@ -163,10 +163,10 @@ def _lit_and_certain(rgb: Float, trust: Mask01, normals: Float, zone: Zones) -> 
     core = zone.core * (trust > 0.15)
     plain = skin_likelihood(rgb, core)
     shading = fit_shading(rgb, normals, zone.skin * (trust > 0.02), core * plain)
-    covered = covered_share(rgb, shading, zone, core, COARSE_DENSITY, zone.beard, crossing=False)
+    covered = covered_share(skin_likelihood(rgb, core, shading), zone, COARSE_DENSITY, zone.beard, crossing=False)
     # Shading fitted to stubble takes it for shade; the light on cheeks and nose does not.
     wide = light_field(rgb, core * plain, _WIDE_REACH * COARSE_DENSITY)
-    stubble = covered_share(rgb, wide, zone, core, COARSE_DENSITY, zone.beard, crossing=False)
+    stubble = covered_share(skin_likelihood(rgb, core, wide), zone, COARSE_DENSITY, zone.beard, crossing=False)
     covered += zone.beard * np.maximum(stubble - covered, 0)
     light = light_field(rgb, zone.skin * plain * (1 - covered) * (trust + 0.02), LIGHT_REACH * COARSE_DENSITY)
     if grows_beard(rgb, covered, zone, trust, COARSE_DENSITY):

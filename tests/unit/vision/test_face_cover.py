@@ -36,7 +36,7 @@ def share(rgb: np.ndarray, clean: np.ndarray, points: np.ndarray) -> np.ndarray:
     _, _, small = lay(rgb, points)
     core = zone.core * (layout.seen > 0.3)
     light = fit_shading(small, layout.normals, zone.skin, core * skin_likelihood(small, core))
-    return covered_share(small, light, zone, core, layout.coarse_width)
+    return covered_share(skin_likelihood(small, core, light), zone, layout.coarse_width)
 
 
 @pytest.mark.parametrize("skin", [TAN, PALE, DARK])
