@@ -83,10 +83,18 @@ class FrameRow:
     @property
     def is_swapped(self) -> bool:
         """Nearer to its source than to the person who was there, and than to any source that is meant for others."""
+        asked = self._asked()
+        return self.has_right_source and asked["id_output_source"] < asked["id_output_target"]
+
+    @property
+    def has_right_source(self) -> bool:
+        """Nearer to its source than to any source that is meant for others."""
+        return all(self._asked()["id_output_source"] < other for other in self.to_other_sources)
+
+    def _asked(self) -> Row:
         if self.figures is None:
             raise ValueError(f"frame {self.index} was not asked about")
-        to_source = self.figures["id_output_source"]
-        return to_source < min((self.figures["id_output_target"], *self.to_other_sources))
+        return self.figures
 
 
 @dataclass(slots=True)

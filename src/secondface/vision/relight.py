@@ -30,9 +30,9 @@ _RIM_WIDTH = 0.08
 """How far inside its rim the new face takes on the colours that the target has there, in face widths."""
 _EVEN_LIGHT, _HARD_LIGHT = 0.2, 0.3
 """Spread of the log light on a face below which nothing of the following is done, and above which all of it."""
-_TARGET_SHADE = 0.5
+_TARGET_SHADE = 0.7
 """The part of the target's light and shade, as a power, that falls on the middle of the new face; all at the rim."""
-_OWN_SHADE = 0.4
+_OWN_SHADE = 0.15
 """The part of the source's own light and shade that is taken off there."""
 _LIPS_COVERED, _LIPS_SEEN = 0.30, 0.42
 """Agreement with the look of lips below which a hand hides them, and above which nothing does."""
