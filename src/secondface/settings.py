@@ -154,7 +154,7 @@ class Settings(BaseSettings):
     worker_backoff_s: int = Field(
         default=30,
         ge=0,
-        description="Seconds longer to wait with the next worker after each crash in a row, ten minutes at most.",
+        description="Seconds more to wait with the next worker after each further crash in a row, ten minutes at most.",
     )
     worker_cost_micros: int = Field(
         default=0,

@@ -102,8 +102,15 @@ def test_what_cannot_be_made_is_refused_before_anything_is_read(server: Live, ac
 
 
 def test_videos_are_jobs(server: Live) -> None:
-    reply = server.call("POST", "/v1/swap", files={"target": ("t", CLIP)})
+    reply = server.call("POST", "/v1/swap", files=[pictures(server)[0], ("target", ("t", CLIP))])
     assert (reply.status_code, reply.json()["code"]) == (422, "invalid_option")
+    assert "POST /v1/jobs" in reply.json()["detail"]
+
+
+def test_a_swap_needs_a_new_face(server: Live) -> None:
+    reply = server.call("POST", "/v1/swap", files=pictures(server)[1:])
+    assert (reply.status_code, reply.json()["code"]) == (422, "invalid_option")
+    assert "source" in reply.json()["detail"]
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def _list(context: click.Context, account: str | None, json: bool) -> None:
     if json:
         own.screen.object(page.model_dump())
         return
-    heads = (_("id"), _("name"), _("state"), _("made at"), _("scopes"))
+    heads = (_("id"), _("name"), _("state"), _("created"), _("scopes"))
     own.screen.rows([heads, *((key.id, key.name, _state(key), short_moment(key.created_ms), ", ".join(key.scopes))
                               for key in page.data)], dim=(4,), whole=(0,))  # fmt: skip
 

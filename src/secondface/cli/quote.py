@@ -70,7 +70,7 @@ def _quote(context: click.Context, **raw: Any) -> None:
         ("  " + _("device"), _("{ms} ms a frame").format(ms=f"{found.frame_us / 1000:.1f}"), ""),
     ], dim=(2,))  # fmt: skip
     own.screen.rows([
-        ("  " + _("tier"), _("market"), _("seconds"), _("cost"), _("at most")),
+        ("  " + _("tier"), _("market"), _("seconds"), _("cost"), _("no more than")),
         *(
             (f"  {each.price.tier}", market_word(each.price.market),
              str(each.expected_s), format_micros(each.expected_micros), format_micros(each.upper_micros))

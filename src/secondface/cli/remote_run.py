@@ -179,7 +179,7 @@ def _show_quote(own: Session, made: QuoteView) -> None:
         ("  " + _("tier"), made.tier, format_micros(made.price_micros, made.currency) + _(" per device second")),
         ("  " + _("cost"), format_micros(made.expected_micros, made.currency),
          _("{seconds} device s").format(seconds=made.expected_s)),
-        ("  " + _("at most"), format_micros(made.upper_micros, made.currency),
+        ("  " + _("no more than"), format_micros(made.upper_micros, made.currency),
          _("{seconds} device s").format(seconds=made.upper_s)),
         ("  " + _("time"), f"{made.expected_wall_ms / 1000:.1f} s",
          _("measured on this tier") if made.measured else _("a guess: none of this kind was measured yet")),

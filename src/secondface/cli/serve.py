@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 from types import FrameType
@@ -12,6 +13,7 @@ import click
 from secondface.cli.commands import Command, Session, json_option, session
 from secondface.cli.language import gettext as _
 from secondface.errors import InvalidSetting
+from secondface.settings import unknown_variables
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -80,6 +82,8 @@ def _greet(own: Session, address: str, key: str | None) -> None:
     own.screen.heading(_("secondface serves on {address}").format(address=address))
     if key is not None:
         own.screen.line("  " + _("operator's key, shown this once: {key}").format(key=key), "bold")
+    for name in unknown_variables(os.environ):
+        own.screen.line("  " + _("{name} names no setting; is it a slip of the pen?").format(name=name))
     own.screen.line("  " + _("Ctrl-C ends it."), "dim")
 
 

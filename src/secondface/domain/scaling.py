@@ -113,8 +113,8 @@ def decide(now: Snapshot, policy: Policy) -> Decision:
 
 
 def crash_wait_ms(crashes: int, policy: Policy) -> int:
-    """How long to wait after that many crashes in a row before another worker is started."""
-    return min(crashes * policy.crash_step_ms, policy.crash_most_ms)
+    """How long to wait after that many crashes in a row before another worker is started: not at all after one."""
+    return min(max(0, crashes - 1) * policy.crash_step_ms, policy.crash_most_ms)
 
 
 def _floor(now: Snapshot, policy: Policy) -> int:

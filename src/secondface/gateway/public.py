@@ -166,6 +166,8 @@ async def swap(request: Request, caller: WithCaller, desk: WithDesk) -> Response
     caller.require("jobs:read")  # before anything is stored: the answer is a result
     wanted, media_type = picture_asked(request.headers.get("accept", "*/*"))
     filled = await desk.read(request, caller)
+    if not filled.material.sources:
+        raise InvalidOption("A swap needs a picture of the new face: send it as source.")
     if filled.material.target.facts.kind != "still":
         raise InvalidOption("A swap takes pictures; submit videos to POST /v1/jobs.")
     as_asked = Filled(JobOptions.model_validate({**dict(filled.options), "output": wanted}), filled.material)

@@ -70,6 +70,11 @@ def test_crashes_hold_it_back_until_a_worker_serves(service: Service) -> None:
     service.submit()
     scaler.note_crash("a10g", service.clock.at_ms)
     scaler.step()
+    assert fleet.started == 1  # one crash is no loop
+    fleet.there.clear()
+    fleet.started = 0
+    scaler.note_crash("a10g", service.clock.at_ms)
+    scaler.step()
     assert (fleet.started, scaler.decisions["a10g"].why) == (0, "workers_crashing")
     service.clock.at_ms += 30_000
     scaler.step()

@@ -85,10 +85,10 @@ def test_a_worker_that_is_needed_is_not_stopped() -> None:
 
 
 def test_crashes_back_off_and_say_so() -> None:
-    crashing = at(queued_jobs=1, queued_ms=1, recent_crashes=2, last_crash_ms=NOW_MS - 59_999)
+    crashing = at(queued_jobs=1, queued_ms=1, recent_crashes=3, last_crash_ms=NOW_MS - 59_999)
     assert decide(crashing, POLICY) == Decision(0, (), (), "workers_crashing")
     assert decide(replace(crashing, last_crash_ms=NOW_MS - 60_000), POLICY).target == 1
-    assert [crash_wait_ms(n, POLICY) for n in (1, 2, 20, 99)] == [30_000, 60_000, 600_000, 600_000]
+    assert [crash_wait_ms(n, POLICY) for n in (1, 2, 3, 21, 99)] == [0, 30_000, 60_000, 600_000, 600_000]
 
 
 def test_a_budget_caps_the_fleet_and_says_so() -> None:
