@@ -36,6 +36,8 @@ def show_report(screen: Screen, report: RunReport) -> None:
     ], dim=(2,))  # fmt: skip
     screen.heading(_("Stages (they overlap)"))
     screen.rows([(f"  {stage.name}", f"{stage.busy_ms} ms") for stage in report.stages], right=(1,))
+    if swaps and not report.faces_swapped:
+        screen.note(_("No face was changed: those in the picture are turned away too far or too small, or not chosen."))
     for note in _notes(report):
         screen.note(note)
 

@@ -27,4 +27,6 @@ def test_only_a_swap_counts_changed_faces(
     step: str, said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     show_report(Screen(), report(tmp_path / "out.png", step))
-    assert ("faces changed: 0" in capsys.readouterr().out) is said
+    told = capsys.readouterr()
+    assert ("faces changed: 0" in told.out) is said
+    assert ("No face was changed" in told.out + told.err) is said
