@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -47,8 +48,9 @@ _DRAWN = 0.6
 """Of the way to the middle between the places before and after, if they were at the same time ..."""
 _FORGOTTEN_S = 0.2
 """... and e times less for so much time between them."""
-_NOISE = 0.006
+_NOISE, _LID_NOISE = 0.006, 0.003
 """In face lengths: a tremble of the mesh; what is farther from that middle moves, as a lid that shuts, and is left."""
+_EYE_CORNERS = (33, 133, 263, 362)
 
 
 class PointSmoother:
@@ -81,9 +83,18 @@ def _between(before: Float | None, points: Float, after: Float, since_s: float, 
         return points
     away = (before * until_s + after * since_s) / (since_s + until_s) - points
     length = float(np.ptp(points[:468, 1])) or 1.0
-    tremble = np.linalg.norm(away[:, :2], axis=1) / (_NOISE * length)
+    tremble = np.linalg.norm(away[:, :2], axis=1) / (_noise() * length)
     share = _DRAWN * np.exp(-(since_s + until_s) / _FORGOTTEN_S - np.square(tremble))
     return (points + share[:, None] * away).astype(np.float32)
+
+
+@cache
+def _noise() -> Vector:
+    """[478] how far each point may tremble, in face lengths."""
+    indices = mesh_indices()
+    noise = np.full(478, _NOISE)
+    noise[np.setdiff1d([*indices.left_eye[:16], *indices.right_eye[:16]], _EYE_CORNERS)] = _LID_NOISE
+    return noise
 
 
 class _Pass:
