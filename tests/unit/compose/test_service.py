@@ -140,7 +140,7 @@ class _Round:
         return self.trial.job(self.trial.submit().job.id)
 
 
-def test_what_a_crashed_worker_held_is_taken_back_at_once_and_the_next_worker_waits() -> None:
+def test_what_a_crashed_worker_held_is_taken_back_at_once_and_after_two_crashes_the_next_worker_waits() -> None:
     each = _Round()
     job = each.job()
     each.trial.claim("w1")
@@ -148,10 +148,13 @@ def test_what_a_crashed_worker_held_is_taken_back_at_once_and_the_next_worker_wa
     each.rounds.look_after_workers()
     assert each.trial.job(job.id).state == "queued"
     assert each.tidied == ["rooms"]
-    assert each.yard.started == 0, "after a crash the next one is not started at once"
+    assert each.yard.started == 1, "one crash is no loop"
+    each.yard.dead = ["w2"]
+    each.rounds.look_after_workers()
+    assert each.yard.started == 1, "after a second one in a row the next is not started at once"
     each.trial.clock.at_ms += 31_000
     each.rounds.look_after_workers()
-    assert each.yard.started == 1
+    assert each.yard.started == 2
 
 
 def test_a_crash_that_is_found_while_the_database_is_away_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
