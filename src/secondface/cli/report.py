@@ -24,7 +24,7 @@ def report_object(report: RunReport) -> dict[str, object]:
 def show_report(screen: Screen, report: RunReport) -> None:
     """Frames, faces and speed, stage by stage, and where the output is."""
     size_mb = report.output.stat().st_size / 1e6
-    swaps = any(stage.name == "face_swap" for stage in report.stages)
+    swaps = _swaps(report)
     changed = _("faces changed: {number}").format(number=report.faces_swapped) if swaps else ""
     screen.heading(_("Result"))
     screen.rows([
@@ -36,10 +36,12 @@ def show_report(screen: Screen, report: RunReport) -> None:
     ], dim=(2,))  # fmt: skip
     screen.heading(_("Stages (they overlap)"))
     screen.rows([(f"  {stage.name}", f"{stage.busy_ms} ms") for stage in report.stages], right=(1,))
-    if swaps and not report.faces_swapped:
-        screen.note(_("No face was changed: those in the picture are turned away too far or too small, or not chosen."))
     for note in _notes(report):
         screen.note(note)
+
+
+def _swaps(report: RunReport) -> bool:
+    return any(stage.name == "face_swap" for stage in report.stages)
 
 
 def _of_video(report: RunReport, *, swaps: bool) -> list[tuple[str, str, str]]:
@@ -61,6 +63,8 @@ def _stream(line: StreamReport) -> tuple[str, str]:
 
 def _notes(report: RunReport) -> list[str]:
     notes = [said(note) for note in report.notes]
+    if _swaps(report) and not report.faces_swapped:
+        notes.append(_("No face was changed: those there are turned away too far, too small or not chosen."))
     if report.swapped_frames and report.unswapped:
         ranges = ", ".join(f"{a}-{b}" if a != b else str(a) for a, b in report.unswapped[:_MOST_RANGES])
         more = " …" if len(report.unswapped) > _MOST_RANGES else ""

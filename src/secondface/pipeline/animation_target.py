@@ -34,6 +34,12 @@ def holds_animation(output: Path) -> bool:
     return output.suffix.lower() in FORMATS
 
 
+def holds_film(output: Path) -> bool:
+    """The same for a video as the target. Whoever wants it as a moving PNG says .apng: most who write .png mean one
+    picture."""
+    return holds_animation(output) and output.suffix.lower() != ".png"
+
+
 def becomes_video(output: Path) -> bool:
     """Whether a file of this name is a video."""
     return output.suffix.lower() in CONTAINERS

@@ -32,7 +32,6 @@ from secondface.pipeline.meter import MemoryPeak
 from secondface.pipeline.people import (
     PeopleMemory,
     PersonPicture,
-    Picture,
     SourcePeople,
     build_sources,
     describe_reference,
@@ -57,9 +56,9 @@ class Casting:
 
     sources: Sequence[Sequence[PersonPicture]] = ()
     rule: FaceRule = field(default_factory=FaceRule)
-    like: Picture | None = None
+    like: PersonPicture | None = None
     """The reference picture of the rule."""
-    mapping: Sequence[tuple[int, int | Picture]] = ()
+    mapping: Sequence[tuple[int, int | PersonPicture]] = ()
     """Source person to face index or reference picture."""
     allow_no_face: bool = False
     max_faces: int | None = None
@@ -169,7 +168,7 @@ def _prepare(plan: Plan, casting: Casting, stream: StreamInfo, conduct: Conduct)
                     casting.sources, lambda: build_sources(casting.sources, tracker, enlarger.enlarge_source)
                 )
             for source, goal in casting.mapping:
-                mapping.append((source, describe_reference(goal, tracker) if isinstance(goal, Picture) else goal))
+                mapping.append((source, goal if isinstance(goal, int) else describe_reference(goal, tracker)))
             like = describe_reference(casting.like, tracker) if casting.like else None
     return StepContext(
         stream=stream,

@@ -17,7 +17,6 @@ from secondface.media.images import read_still
 from secondface.media.limits import Limits
 from secondface.media.probe import probe
 from secondface.pipeline.passage import Casting, Conduct
-from secondface.pipeline.people import Picture
 from secondface.spec.graph import Plan
 from secondface.spec.schemas import RunRequest
 
@@ -49,34 +48,24 @@ def inspect_inputs(
 
 
 class PictureFile:
-    """A still by its bytes: of a person who is known from an earlier run no pixel is decoded."""
+    """A still by its bytes: of a person who is known from an earlier run no pixel is decoded. Raises FileUnreadable."""
 
     def __init__(self, name: str, path: Path, limits: Limits) -> None:
         self.name = name
         self._path, self._limits = path, limits
         self._rgb: RGB8 | None = None
-        self._digest: str | None = None
+        try:
+            with path.open("rb") as file:
+                self.digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise FileUnreadable(f"{name}: {error.strerror}") from error
 
-    def load(self) -> RGB8:
+    @property
+    def rgb(self) -> RGB8:
         """The pixels [h,w,3], which are kept. Raises BadMedia errors."""
         if self._rgb is None:
             self._rgb = read_still(self._path, self._limits).frame.rgb
         return self._rgb
-
-    @property
-    def rgb(self) -> RGB8:
-        return self.load()
-
-    @property
-    def digest(self) -> str:
-        """Of the file's bytes. Raises FileUnreadable."""
-        if self._digest is None:
-            try:
-                with self._path.open("rb") as file:
-                    self._digest = hashlib.file_digest(file, "sha256").hexdigest()
-            except OSError as error:
-                raise FileUnreadable(f"{self.name}: {error.strerror}") from error
-        return self._digest
 
 
 def load_models(plan: Plan, conduct: Conduct) -> None:
@@ -90,21 +79,23 @@ def read_casting(request: RunRequest, conduct: Conduct, name_of: Callable[[Path]
     """Read the pictures of who is put onto whom, each under the name that messages use. Raises BadMedia errors."""
     limits = Limits.of_pixels(request.limits.max_pixels)
 
-    def read(path: Path) -> Picture:
-        conduct.checkpoint()
-        return Picture(name_of(path), read_still(path, limits).frame.rgb)
+    def named(path: Path) -> PictureFile:
+        return PictureFile(name_of(path), path, limits)
 
-    sources = [[PictureFile(name_of(image), image, limits) for image in person.images] for person in request.sources]
+    sources = [[named(image) for image in person.images] for person in request.sources]
+    like = named(request.rule.like) if request.rule.like else None
+    mapping = [(entry.source, named(entry.like) if entry.like else entry.index or 0) for entry in request.mapping]
+    wanted = [each for each in (like, *(who for _, who in mapping)) if isinstance(each, PictureFile)]
     if not conduct.people.holds(sources):
-        # What cannot be read is said here, before the device works and anything is counted.
-        for picture in chain.from_iterable(sources):
-            conduct.checkpoint()
-            picture.load()
+        wanted = [*chain.from_iterable(sources), *wanted]
+    for picture in wanted:
+        conduct.checkpoint()
+        _ = picture.rgb  # what cannot be read is said here, before the device works and anything is counted
     return Casting(
         sources=sources,
         rule=request.rule,
-        like=read(request.rule.like) if request.rule.like else None,
-        mapping=[(entry.source, read(entry.like) if entry.like else entry.index or 0) for entry in request.mapping],
+        like=like,
+        mapping=mapping,
         allow_no_face=request.allow_no_face,
         max_faces=request.limits.max_faces,
     )

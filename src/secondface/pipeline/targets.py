@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
-from secondface.errors import InvalidOption, MediaTooLarge, OutputFormatUnsupported
+from secondface.errors import InvalidOption, MediaTooLarge
 from secondface.frames import Frame, StreamInfo
 from secondface.media.animations import AnimationReader, is_animation
 from secondface.media.encoders import require_encodable
@@ -27,6 +27,7 @@ from secondface.pipeline.animation_target import (
     becomes_video,
     dropped_streams,
     holds_animation,
+    holds_film,
 )
 from secondface.pipeline.device import Checkpoint
 from secondface.pipeline.outputs import Output, StillOutput, VideoOutput, video_options
@@ -72,10 +73,7 @@ def open_target(request: RunRequest) -> AbstractContextManager[Target]:
         still_format(request.output)
         return nullcontext(StillTarget(read_still(request.target, limits)))
     require_kind(request, "video")
-    if request.output.suffix.lower() == ".png":
-        # whoever wants a film as a moving PNG says .apng; most who write .png meant one picture
-        raise OutputFormatUnsupported(f"{request.output.name}: a picture, but {request.target.name} is a video")
-    if holds_animation(request.output):
+    if holds_film(request.output):
         require_no_encoding(request)
     else:
         require_encodable(request.output, video_options(request))

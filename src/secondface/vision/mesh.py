@@ -12,7 +12,7 @@ from secondface.frames import Face, Float, Frame, Sessions
 from secondface.vision.align import Transform, apply, scale_of, square_to_frame
 from secondface.vision.detect import Detection
 from secondface.vision.frame_levels import crop_level
-from secondface.vision.mesh_indices import mesh_indices
+from secondface.vision.mesh_indices import EYE_CORNERS, mesh_indices
 
 SIDE = 192
 CROP_SCALE = 1.5
@@ -70,9 +70,7 @@ class FaceMesher:
 
 def disagreement(points: Float, detection: Detection) -> float:
     """Mean distance of a mesh's eyes, nose and mouth from a detection's, in face lengths; below 0.12 on a face."""
-    own = np.stack(
-        [points[[33, 133], :2].mean(0), points[[362, 263], :2].mean(0), points[1, :2], points[[13, 14], :2].mean(0)]
-    )
+    own = np.stack([points[list(group), :2].mean(0) for group in (*EYE_CORNERS, (1,), (13, 14))])
     length = float(np.ptp(points[:468, :2], axis=0).max())
     return float(np.linalg.norm(detection.points[:4] - own, axis=1).mean()) / max(length, 1e-6)
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from secondface.frames import Float
 from secondface.vision.align import fit_similarity
-from secondface.vision.mesh_indices import mesh_indices
+from secondface.vision.mesh_indices import EYE_CORNERS, mesh_indices
 from secondface.vision.mesh_render import facing
 from secondface.vision.mesh_topology import (
     INNER_LIPS,
@@ -38,7 +38,7 @@ _SEAM = 0.016
 _HALF = np.array([0.016, 0.012, 0.008, 0.004, 0.0], np.float32)
 _INSIDE = np.concatenate([_HALF, [0], _HALF[::-1], _HALF[1:], [0], _HALF[:0:-1]]).astype(np.float32)
 """[20] in face widths: how far within the mesh's edge of the lips an open mouth begins, above all at its corners."""
-_ANCHORS = ([0, 37, 267, 39, 269], [33, 133], [362, 263])
+_ANCHORS = ([0, 37, 267, 39, 269], *map(list, EYE_CORNERS))
 """Where mouth and eyes sit, whatever they do: the upper lip stays when the jaw drops, eye corners in a blink."""
 
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from secondface.frames import Float, Mask01
-from secondface.vision.skin_light import body_share
+from secondface.vision.skin_light import MEAN, body_share
 
-_MEAN = np.full(3, 1 / 3, np.float32)
-"""NumPy's mean along three columns takes ten times as long as this product."""
 _STEP = 2
 """Every second pixel of the coarse canvas is enough for nine numbers."""
 _CORE_TERMS = 4
@@ -38,7 +36,7 @@ def fit_shading(rgb: Float, normals: Float, skin: Mask01, core: Mask01) -> Float
     expected = columns[:, :_CORE_TERMS] @ numbers
     for _ in range(2):
         likely = np.maximum(expected, darkest)
-        ratio = np.log((pixels @ _MEAN + 4) / (likely @ _MEAN + 4))
+        ratio = np.log((pixels @ MEAN + 4) / (likely @ MEAN + 4))
         weights = skin[coarse].reshape(-1) * np.exp(-((ratio / _STRANGE) ** 2)) * body_share(pixels, likely)
         numbers = _solve(columns, pixels, weights)
         expected = columns @ numbers

@@ -15,7 +15,8 @@ _DARK_OFFSET = 8.0
 """Added before colours are compared, so that noise in near-black pixels does not look like colour."""
 _OPPONENT_AXES = np.array([[1 / 3, 1 / 3, 1 / 3], [2 / 3, -1 / 3, -1 / 3], [-1 / 3, -1 / 3, 2 / 3]], np.float32)
 """Lightness, redness and blueness of a log ratio."""
-_MEAN = np.full((1, 3), 1 / 3, np.float32)
+MEAN = np.full(3, 1 / 3, np.float32)
+"""Colours times this are their lightness. NumPy's mean along three columns takes ten times as long."""
 _MOST_SHINE = 3.0
 """Of the excess lightness: so much may be the white of the light, and what is under it darker than the rest, ..."""
 _DARKEST = 0.5
@@ -64,7 +65,7 @@ def skin_likelihood(rgb: Float, core: Mask01, light: Float | None = None) -> Mas
     if np.count_nonzero(inside[::_SPARSE, ::_SPARSE]) < 16:
         return np.ones(rgb.shape[:2], np.float32)
     reference = light if light is not None else np.median(rgb[inside], axis=0).astype(np.float32)
-    mean, expected = cv2.transform(rgb, _MEAN), (reference @ _MEAN[0])
+    mean, expected = cv2.transform(rgb, MEAN[None]), reference @ MEAN
     shine = np.clip(_MOST_SHINE * (mean - expected), 0, np.maximum(mean - _DARKEST * expected, 0))
     matt = rgb - shine[..., None]
     axes, under = (_axes(each, reference) for each in (rgb, matt))
@@ -112,11 +113,10 @@ def body_share(rgb: Float, reference: Float) -> Float:
 
     1 where that cannot be known: of burnt out pixels, and where the skin itself is nearly grey.
     """
-    # Sums over three columns by matrix products: NumPy's own along so short an axis take ten times as long.
-    mean, expected = rgb @ _MEAN[0], reference @ _MEAN[0]
+    mean, expected = rgb @ MEAN, reference @ MEAN
     own = reference - expected[:, None]
-    strength = (own * own) @ _MEAN[0]
-    held = (rgb * own) @ _MEAN[0] / np.maximum(strength, 1e-6)
+    strength = (own * own) @ MEAN
+    held = (rgb * own) @ MEAN / np.maximum(strength, 1e-6)
     shade = np.clip((mean + 4) / (np.maximum(expected, 1) + 4), 0.05, 1)
     colourful = np.sqrt(3 * strength) / (expected + _DARK_OFFSET)
     known = np.clip(colourful / _GREYISH - 1, 0, 1) * (rgb < _BURNT).all(1)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from secondface.frames import Float
-from secondface.vision.mesh_indices import mesh_indices
+from secondface.vision.mesh_indices import EYE_CORNERS, mesh_indices
 
 Vector = npt.NDArray[np.float64]
 Complex = npt.NDArray[np.complex128]
@@ -50,7 +50,6 @@ _FORGOTTEN_S = 0.2
 """... and e times less for so much time between them."""
 _NOISE, _LID_NOISE = 0.006, 0.003
 """In face lengths: a tremble of the mesh; what is farther from that middle moves, as a lid that shuts, and is left."""
-_EYE_CORNERS = (33, 133, 263, 362)
 
 
 class PointSmoother:
@@ -93,7 +92,7 @@ def _noise() -> Vector:
     """[478] how far each point may tremble, in face lengths."""
     indices = mesh_indices()
     noise = np.full(478, _NOISE)
-    noise[np.setdiff1d([*indices.left_eye[:16], *indices.right_eye[:16]], _EYE_CORNERS)] = _LID_NOISE
+    noise[np.setdiff1d([*indices.left_eye[:16], *indices.right_eye[:16]], np.ravel(EYE_CORNERS))] = _LID_NOISE
     return noise
 
 
