@@ -124,7 +124,8 @@ class Settings(BaseSettings):
         description="Address under which callers reach the service; signed links begin with it. Empty: host and port.",
     )
     trusted_proxies: str = Field(
-        default="127.0.0.1", description="Proxies whose word about a caller's address is believed, with commas between."
+        default="",
+        description="Proxies whose word about a caller's address is believed, with commas between; empty: none.",
     )
     web_origins: str = Field(
         default="", description="Origins of web pages that may call the service, with commas between; empty: none."

@@ -10,9 +10,12 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import MetaData, inspect
 
+from secondface.domain.accounts import Actor
+from secondface.domain.jobs import Event
 from secondface.errors import InvalidSetting, StorageUnavailable
 from secondface.storage import migrations
 from secondface.storage.database import Database
+from secondface.storage.sql_journal import SqlJournal
 from secondface.storage.tables import METADATA
 
 
@@ -84,6 +87,25 @@ def shape(database: Database) -> dict[str, object]:
             for name in names
         }
     return indexes | keys | foreign | columns
+
+
+def test_a_journal_from_before_there_were_addresses_stays_whole(database: Database) -> None:
+    """The digest was made by the first version of the schema, so the chain's rule is held to what it was."""
+    migrations.upgrade(database, "0001")
+    with database.transaction() as connection:
+        connection.exec_driver_sql(_OLD_ROW)
+    migrations.upgrade(database)
+    with database.transaction() as connection:
+        journal = SqlJournal(connection)
+        journal.record("a", Actor("key:k", "192.0.2.7"), [Event("job_2", "job.accepted", 2)])
+        assert journal.seal() == 1
+        assert journal.broken() is None
+        assert [each.actor.address for each in journal.audit(None)] == [None, "192.0.2.7"]
+
+
+_OLD_ROW = """INSERT INTO events (account, actor, subject, kind, at_ms, facts, position, digest) VALUES
+('a', 'key:k', 'job_1', 'job.accepted', 1, '{"state": "queued"}', 1,
+'861a9dda5668b750a62a580b2a429d99d88214e938d27680a46a2f94399ee868')"""
 
 
 @pytest.mark.parametrize("url", ["", "nonsense", "sqlite://", "sqlite:///:memory:", "mysql://x/y"])

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from secondface.domain import ledger
-from secondface.domain.accounts import ROLE_SCOPES, Account, Key, Plan
+from secondface.domain.accounts import ROLE_SCOPES, Account, Actor, Key, Plan
 from secondface.domain.budgets import Budget, Spend
 from secondface.domain.deliveries import Delivery, Endpoint, answered
 from secondface.domain.jobs import Event
@@ -130,10 +130,13 @@ def test_the_price_book_keeps_every_version(store: Transactions) -> None:
 # ---- journal ---------------------------------------------------------------------------------------------------------
 
 
+KEY = Actor("key:k", "192.0.2.7")
+
+
 def told(store: Transactions, count: int, account: str = "a", subject: str = "job_1") -> None:
     with store.begin() as work:
         events = [Event(subject, "job.progress", 10 + number, {"done": number, "ok": True}) for number in range(count)]
-        work.journal.record(account, "key:k", events)
+        work.journal.record(account, KEY, events)
 
 
 def test_a_stream_goes_on_where_it_was_left(store: Transactions) -> None:
@@ -144,7 +147,7 @@ def test_a_stream_goes_on_where_it_was_left(store: Transactions) -> None:
         assert [each.event.facts["done"] for each in seen] == [0, 1, 2]
         assert work.journal.since("job_1", seen[1].number) == seen[2:]
         assert work.journal.since("job_1", limit=1) == seen[:1]
-        assert seen[0].actor == "key:k"
+        assert seen[0].actor == KEY
         assert seen[0].event.facts["ok"] is True
 
 
@@ -166,7 +169,7 @@ def test_sealing_chains_everything_once(store: Transactions) -> None:
 
 def test_nothing_told_is_no_event(store: Transactions) -> None:
     with store.begin() as work:
-        work.journal.record("a", "clock", [])
+        work.journal.record("a", Actor("clock"), [])
         assert work.journal.seal() == 0
 
 

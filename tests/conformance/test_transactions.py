@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from secondface.domain import jobs, ledger
-from secondface.domain.accounts import Account, Plan
+from secondface.domain.accounts import Account, Actor, Plan
 from secondface.domain.budgets import Budget, reserve
 from secondface.domain.jobs import Event
 from secondface.domain.ports import Offer, Transactions, UnitOfWork
@@ -27,7 +27,7 @@ def test_an_exception_takes_everything_back(store: Transactions) -> None:
     def fail(work: UnitOfWork) -> None:
         work.jobs.add(jobs.submit(new_job(1))[0])
         work.ledger.post(ledger.deposit("a", 5, "pay_1", 0, "CNY"))
-        work.journal.record("a", "x", [Event("job_0001", "job.accepted", 0)])
+        work.journal.record("a", Actor("x"), [Event("job_0001", "job.accepted", 0)])
         work.cache.put("k", "v", 9)
         raise RuntimeError("the process dies here")
 

@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -97,6 +98,26 @@ def test_two_pictures_in_one_out(secondface: World) -> None:
         assert (junk.status_code, junk.json()["code"]) == (422, "media_unsupported")
         broken = client.post("/v1/swap", files={"target": secondface.person_a.read_bytes()[:2_000]})
         assert (broken.status_code, broken.json()["fault"]) == (422, "caller"), broken.text
+
+
+@pytest.mark.parametrize(("proxies", "noted"), [("", "127.0.0.1"), ("127.0.0.1", "203.0.113.9")])
+def test_the_audit_notes_the_caller_and_believes_proxies_that_were_named(
+    secondface: World, proxies: str, noted: str
+) -> None:
+    secondface.environment["SECONDFACE_TRUSTED_PROXIES"] = proxies
+    with serving(secondface) as (client, _):
+        said = {"X-Forwarded-For": "203.0.113.9"}
+        made = client.post("/v1/admin/accounts", json={"name": "New"}, headers=said).json()["id"]
+        until = time.monotonic() + 60
+        while not (rows := _opened(client, made)):
+            assert time.monotonic() < until, "the journal is not sealed"
+            time.sleep(0.2)
+    assert [row["address"] for row in rows] == [noted]
+
+
+def _opened(client: httpx.Client, account: str) -> list[dict[str, Any]]:
+    rows = client.get("/v1/admin/audit").json()["data"]
+    return [row for row in rows if row["kind"] == "account.opened" and row["account"] == account]
 
 
 def test_a_port_that_is_taken_is_said_at_once(secondface: World) -> None:

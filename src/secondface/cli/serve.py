@@ -95,8 +95,9 @@ def _run(app: FastAPI, settings: Settings, bound: socket.socket) -> None:
 
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, lifespan="on", timeout_keep_alive=_IDLE_S,
-        timeout_graceful_shutdown=_STOP_S, forwarded_allow_ips=settings.trusted_proxies, ws="none",
-        http=PatientProtocol,
+        timeout_graceful_shutdown=_STOP_S, ws="none", http=PatientProtocol,
+        # Whoever calls may write such a header: it counts where the operator named the proxy that writes it.
+        proxy_headers=bool(settings.trusted_proxies), forwarded_allow_ips=settings.trusted_proxies,
     )  # fmt: skip
 
     def ended(_number: int, _frame: Any) -> None:

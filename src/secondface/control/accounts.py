@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from secondface.control.auth import Caller, Keyring
 from secondface.control.prices import price_book
 from secondface.domain import ledger
-from secondface.domain.accounts import Account, Key, Plan, Role
+from secondface.domain.accounts import Account, Actor, Key, Plan, Role
 from secondface.domain.budgets import SPANS, Budget, Span, Spend, period_of
 from secondface.domain.jobs import Event, Fact
 from secondface.domain.ports import Ids, Recorded, Transactions, UnitOfWork
@@ -17,6 +17,7 @@ from secondface.domain.pricing import MICROS, PriceBook, PriceRow
 from secondface.errors import AccountMissing, InvalidOption
 
 DEFAULT_ACCOUNT = "default"
+_FIRST_START = Actor("first-start")
 _REGISTER = "accounts"
 """The subject under which the journal keeps which accounts there are."""
 _FIRST_FUNDS = 1_000 * MICROS
@@ -50,7 +51,7 @@ class Accounts:
         with self._transactions.begin() as work:
             if work.accounts.lock(DEFAULT_ACCOUNT) is None:
                 account = Account(id=DEFAULT_ACCOUNT, name="Default", created_ms=work.now_ms())
-                _save(work, account, "account.opened", "first-start")
+                _save(work, account, "account.opened", _FIRST_START)
                 reference, currency = self._ids.new("pay"), price_book(work).currency
                 work.ledger.post(ledger.deposit(account.id, _FIRST_FUNDS, reference, work.now_ms(), currency))
                 work.ledger.set_budget(Budget(f"account:{account.id}", "day", _FIRST_DAY_BUDGET))
@@ -65,7 +66,7 @@ class Accounts:
             account = Account(
                 id=self._ids.new("acct"), name=name, plan=plan, credit_micros=credit_micros, created_ms=work.now_ms()
             )
-            _save(work, account, "account.opened", f"key:{caller.key_id}")
+            _save(work, account, "account.opened", caller.actor)
         return account
 
     def change(
@@ -84,7 +85,7 @@ class Accounts:
                 suspended=account.suspended if suspended is None else suspended,
             )
             if changed != account:
-                _save(work, changed, "account.changed", f"key:{caller.key_id}")
+                _save(work, changed, "account.changed", caller.actor)
         return changed
 
     def all(self, caller: Caller) -> Sequence[Account]:
@@ -101,7 +102,7 @@ class Accounts:
             entry = ledger.deposit(account.id, micros, f"pay:{reference}", work.now_ms(), price_book(work).currency)
             if work.ledger.post(entry):
                 event = Event(account.id, "account.deposit", work.now_ms(), {"micros": micros, "reference": reference})
-                work.journal.record(account.id, f"key:{caller.key_id}", [event])
+                work.journal.record(account.id, caller.actor, [event])
         return self.standing(caller, account_id)
 
     def set_budget(self, caller: Caller, scope: str, span: Span, limit_micros: int) -> Budget:
@@ -114,7 +115,7 @@ class Accounts:
         with self._transactions.begin() as work:
             work.ledger.set_budget(budget)
             facts: dict[str, Fact] = {"span": span, "limit_micros": limit_micros}
-            work.journal.record("operator", f"key:{caller.key_id}", [Event(scope, "budget.set", work.now_ms(), facts)])
+            work.journal.record("operator", caller.actor, [Event(scope, "budget.set", work.now_ms(), facts)])
         return budget
 
     def issue_key(
@@ -125,7 +126,7 @@ class Accounts:
         with self._transactions.view() as work:
             _found(work, account_id)
         return self._keyring.issue(
-            account_id, role, name=name, expires_ms=expires_ms, actor=f"key:{caller.key_id}"
+            account_id, role, name=name, expires_ms=expires_ms, actor=caller.actor
         )  # fmt: skip
 
     def keys(self, caller: Caller, account_id: str) -> Sequence[Key]:
@@ -139,7 +140,7 @@ class Accounts:
         caller.require("admin")
         with self._transactions.view() as work:
             _found(work, account_id)
-        return self._keyring.revoke(account_id, key_id, actor=f"key:{caller.key_id}")
+        return self._keyring.revoke(account_id, key_id, actor=caller.actor)
 
     def standing(self, caller: Caller, account_id: str | None = None) -> Standing:
         """Money and budgets of the caller's account; of another one for operators only. Raises AccountMissing."""
@@ -177,7 +178,7 @@ class Accounts:
             work.accounts.save_prices(book)
             facts: dict[str, Fact] = {"market": row.market, "price_micros": row.price_micros}
             event = Event(f"price:{row.tier}", "price.set", work.now_ms(), facts)
-            work.journal.record("operator", f"key:{caller.key_id}", [event])
+            work.journal.record("operator", caller.actor, [event])
         return book
 
     def audit(self, caller: Caller, after: int = 0, limit: int = 100) -> Sequence[Recorded]:
@@ -208,7 +209,7 @@ def _opened(work: UnitOfWork) -> list[str]:
     return names
 
 
-def _save(work: UnitOfWork, account: Account, kind: str, actor: str) -> None:
+def _save(work: UnitOfWork, account: Account, kind: str, actor: Actor) -> None:
     work.accounts.save(account)
     facts: dict[str, Fact] = {
         "id": account.id, "name": account.name, "suspended": account.suspended, "credit_micros": account.credit_micros,

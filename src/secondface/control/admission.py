@@ -97,7 +97,7 @@ class Admission:
                 if known is not None:
                     return Accepted(work.jobs.get(known), replayed=True)
             change = self._change(work, caller, submission, job_id)
-            job = self._settlement.accept(work, change, f"key:{caller.key_id}")
+            job = self._settlement.accept(work, change, caller.actor)
         if job.state == "queued":
             self._doorbell.ring(job.tier)  # after the commit: who hears it must find the job
         return Accepted(job)

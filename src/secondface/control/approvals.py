@@ -53,7 +53,7 @@ class JobRequests:
     def cancel(self, caller: Caller, job_id: str) -> Job:
         """End what waits, ask what runs to stop; a job that ended stays as it is."""
         caller.require("jobs:write")
-        job = self._change(caller, job_id, lambda job, at_ms: jobs.cancel(job, at_ms, f"key:{caller.key_id}"))
+        job = self._change(caller, job_id, lambda job, at_ms: jobs.cancel(job, at_ms, caller.actor.name))
         if job.current is not None:
             self._doorbell.ring(worker_bell(job.current.worker))  # so that it need not wait for its next heartbeat
         return job
@@ -75,7 +75,7 @@ class JobRequests:
     def _change(self, caller: Caller, job_id: str, change: Callable[[Job, int], Change]) -> Job:
         with self._transactions.begin() as work:
             job = _own(caller, work.jobs.lock(job_id))
-            return self._settlement.apply(work, job, change(job, work.now_ms()), f"key:{caller.key_id}")
+            return self._settlement.apply(work, job, change(job, work.now_ms()), caller.actor)
 
 
 def _own(caller: Caller, job: Job) -> Job:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 
-from secondface.domain.accounts import ROLE_SCOPES, Account, Key, Role, Scope
+from secondface.domain.accounts import OPERATOR, ROLE_SCOPES, Account, Actor, Key, Role, Scope
 from secondface.domain.jobs import Event
 from secondface.domain.ports import Clock, Ids, Transactions, UnitOfWork
 from secondface.errors import AccessProblem, KeyUnknown, RateLimited, ScopeMissing
@@ -24,6 +24,13 @@ class Caller:
     account: Account
     key_id: str
     scopes: frozenset[Scope]
+    address: str | None = None
+    """Where the request came from; none where it came from no network."""
+
+    @property
+    def actor(self) -> Actor:
+        """What the journal says of who did it."""
+        return Actor(f"key:{self.key_id}", self.address)
 
     def require(self, scope: Scope) -> None:
         """Let pass who has the scope. Raises ScopeMissing."""
@@ -38,7 +45,7 @@ class Keyring:
         self._transactions, self._ids = transactions, ids
 
     def issue(
-        self, account_id: str, role: Role, *, name: str = "", expires_ms: int | None = None, actor: str = "operator"
+        self, account_id: str, role: Role, *, name: str = "", expires_ms: int | None = None, actor: Actor = OPERATOR
     ) -> tuple[Key, str]:
         """A new key and its text, which nobody can read again. Raises AccessProblem where there is no such account."""
         text = _PREFIX + self._ids.secret()
@@ -53,7 +60,7 @@ class Keyring:
             _tell(work, key, "key.created", actor, role)
         return key, text
 
-    def revoke(self, account_id: str, key_id: str, *, actor: str = "operator") -> Key:
+    def revoke(self, account_id: str, key_id: str, *, actor: Actor = OPERATOR) -> Key:
         """Make a key useless from now on; a second time changes nothing. Raises AccessProblem."""
         with self._transactions.begin() as work:
             key = next((each for each in work.accounts.keys(account_id) if each.id == key_id), None)
@@ -66,7 +73,7 @@ class Keyring:
             _tell(work, revoked, "key.revoked", actor, "")
         return revoked
 
-    def caller(self, text: str) -> Caller:
+    def caller(self, text: str, address: str | None = None) -> Caller:
         """Who holds this key. Raises KeyUnknown, the same for every reason, or AccessProblem if suspended."""
         with self._transactions.view() as work:
             key = work.accounts.find_key(_digest(text)) if text.startswith(_PREFIX) else None
@@ -76,7 +83,7 @@ class Keyring:
             raise KeyUnknown
         if account.suspended:
             raise AccessProblem("The account is suspended.", account=account.id)
-        return Caller(account, key.id, key.scopes)
+        return Caller(account, key.id, key.scopes, address)
 
 
 class Rates:
@@ -104,6 +111,6 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _tell(work: UnitOfWork, key: Key, kind: str, actor: str, role: str) -> None:
+def _tell(work: UnitOfWork, key: Key, kind: str, actor: Actor, role: str) -> None:
     event = Event(key.id, kind, work.now_ms(), {"name": key.name, "role": role} if role else {"name": key.name})
     work.journal.record(key.account, actor, [event])

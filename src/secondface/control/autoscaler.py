@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from secondface.domain.accounts import Actor
 from secondface.domain.jobs import Event
 from secondface.domain.ports import Fleet, QueueView, Transactions
 from secondface.domain.scaling import Decision, Policy, Snapshot, decide
@@ -77,4 +78,4 @@ class Autoscaler:
             "start": sum(count for _, count in decision.start), "stop": len(decision.stop),
         }  # fmt: skip
         with self._transactions.begin() as work:
-            work.journal.record("operator", "autoscaler", [Event(f"tier:{tier}", "tier.scaled", now_ms, facts)])
+            work.journal.record("operator", Actor("autoscaler"), [Event(f"tier:{tier}", "tier.scaled", now_ms, facts)])

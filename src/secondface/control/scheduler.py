@@ -12,12 +12,14 @@ from typing import Literal
 
 from secondface.control.settlement import Settlement
 from secondface.domain import jobs
+from secondface.domain.accounts import Actor
 from secondface.domain.billing import passes_limit
 from secondface.domain.jobs import Change, Job, Lease, Retries, Segment
 from secondface.domain.ports import Doorbell, Grant, Offer, Orders, Transactions
 from secondface.domain.pricing import Usage
 
 _SWEPT_AT_ONCE = 100
+_SWEEP, _FLEET = Actor("sweep"), Actor("fleet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,7 @@ class LeaseDesk:
             if found is None:
                 return None
             job, events = found
-            work.journal.record(job.account, f"worker:{offer.worker}", events)
+            work.journal.record(job.account, Actor(f"worker:{offer.worker}"), events)
         return Grant(
             lease=jobs.lease_of(job), account=job.account, tier=job.tier, spec=job.spec, segments=job.segments,
             deadline_ms=job.deadline_ms, alone=job.suspect,
@@ -121,7 +123,7 @@ class LeaseDesk:
                 late, events = change
                 lost, more = jobs.lose(late, job.current.number, now_ms, "silent", self._retries)
                 change = lost, (*events, *more)
-            after = self._settlement.apply(work, job, change, "sweep")
+            after = self._settlement.apply(work, job, change, _SWEEP)
         self._ring(after)
         return after != job
 
@@ -131,14 +133,14 @@ class LeaseDesk:
             if job.current is None or _worker(job) != worker:
                 return False
             change = jobs.lose(job, job.current.number, work.now_ms(), "crashed", self._retries)
-            after = self._settlement.apply(work, job, change, "fleet")
+            after = self._settlement.apply(work, job, change, _FLEET)
         self._ring(after)
         return True
 
     def _change(self, lease: Lease, change: Callable[[Job, int], Change]) -> Job:
         with self._transactions.begin() as work:
             job = work.jobs.lock(lease.job_id)
-            return self._settlement.apply(work, job, change(job, work.now_ms()), f"worker:{lease.worker}")
+            return self._settlement.apply(work, job, change(job, work.now_ms()), Actor(f"worker:{lease.worker}"))
 
     def _ring(self, job: Job) -> None:
         if job.state == "queued":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from secondface.control import webhooks
 from secondface.domain import budgets, ledger
+from secondface.domain.accounts import Actor
 from secondface.domain.billing import bill
 from secondface.domain.budgets import Budget, Spend
 from secondface.domain.jobs import Change, Job
@@ -20,7 +21,7 @@ class Settlement:
     def __init__(self, ids: Ids, cache_s: int = 7 * 86_400) -> None:
         self._ids, self._cache_s = ids, cache_s
 
-    def accept(self, work: UnitOfWork, change: Change, actor: str) -> Job:
+    def accept(self, work: UnitOfWork, change: Change, actor: Actor) -> Job:
         """Store a new job, its hold and its place in the budgets. Raises BudgetExceeded, and nothing is stored."""
         job, events = change
         self._reserve(work, job)
@@ -39,7 +40,7 @@ class Settlement:
             self._settle(work, stored)
         return stored
 
-    def apply(self, work: UnitOfWork, before: Job, change: Change, actor: str) -> Job:
+    def apply(self, work: UnitOfWork, before: Job, change: Change, actor: Actor) -> Job:
         """Store a transition of a locked job with all that follows from it."""
         after, events = change
         if after == before:

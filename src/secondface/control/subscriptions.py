@@ -109,4 +109,4 @@ def _endpoint(work: UnitOfWork, account: str, endpoint_id: str) -> Endpoint:
 
 def _tell(work: UnitOfWork, caller: Caller, endpoint: Endpoint, kind: str) -> None:
     event = Event(endpoint.id, kind, work.now_ms(), {"url": endpoint.url})
-    work.journal.record(caller.account.id, f"key:{caller.key_id}", [event])
+    work.journal.record(caller.account.id, caller.actor, [event])

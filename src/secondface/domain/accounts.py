@@ -21,6 +21,20 @@ ROLE_SCOPES: dict[Role, frozenset[Scope]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who did something: a key, a worker, or a part of the service itself."""
+
+    name: str
+    """`key:…`, `worker:…`, or the part's own name."""
+    address: str | None = None
+    """Where the request came from; none where it came from no network."""
+
+
+OPERATOR = Actor("operator")
+"""Whoever sits at the machine of the service."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What an account's jobs may be at most, and how many run at once."""

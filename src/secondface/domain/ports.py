@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
-from secondface.domain.accounts import Account, Key
+from secondface.domain.accounts import Account, Actor, Key
 from secondface.domain.budgets import Budget, Spend
 from secondface.domain.deliveries import Delivery, Endpoint
 from secondface.domain.jobs import Event, Job, JobState, Lease, Segment, StopReason
@@ -196,7 +196,7 @@ class Recorded:
     number: int
     """Rises within a subject; what a stream resumes after."""
     account: str
-    actor: str
+    actor: Actor
     event: Event
     position: int | None = None
     """Place in the chain of digests; none before it was sealed."""
@@ -206,7 +206,7 @@ class Recorded:
 class Journal(Protocol):
     """Every event, in one table: the stream, webhooks and the audit read it."""
 
-    def record(self, account: str, actor: str, events: Iterable[Event]) -> None:
+    def record(self, account: str, actor: Actor, events: Iterable[Event]) -> None:
         """Write events down, in this transaction."""
         ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv6Address, ip_address
 from typing import Annotated, cast
 
 from fastapi import Depends, Request
@@ -33,7 +34,7 @@ def caller_of(request: Request, _documented: Annotated[object, Depends(bearer)])
     try:
         if scheme.lower() != "bearer":
             raise KeyUnknown
-        caller = service.keyring.caller(text.strip())
+        caller = service.keyring.caller(text.strip(), address)
     except KeyUnknown:
         service.rates.take(f"refused:{address}", options.refused_per_minute)
         raise
@@ -47,8 +48,12 @@ def take_address(request: Request) -> None:
 
 
 def address_of(request: Request) -> str:
-    """The address of the peer; a proxy's header is believed only where the server was told to (uvicorn does it)."""
-    return request.client.host if request.client else "unknown"
+    """The address of the peer, in one spelling; a trusted proxy's header names another (uvicorn judges that)."""
+    try:
+        found = ip_address(request.client.host if request.client else "")
+    except ValueError:
+        return "unknown"  # a proxy that hands on what its caller wrote: no text of a stranger gets into the books
+    return str((found.ipv4_mapped if isinstance(found, IPv6Address) else None) or found)
 
 
 WithService = Annotated[Service, Depends(service_of)]

@@ -162,7 +162,8 @@ def audit(
     """What happened, in the order in which it was sealed."""
     rows = tuple(
         AuditRow(
-            position=each.position, digest=each.digest, account=each.account, actor=each.actor,
+            position=each.position, digest=each.digest, account=each.account, actor=each.actor.name,
+            address=each.actor.address,
             subject=each.event.subject, kind=each.event.kind, at_ms=each.event.at_ms, facts=dict(each.event.facts),
         )
         for each in service.accounts.audit(caller, after, limit)

@@ -492,6 +492,7 @@ class AuditRow(_View):
     digest: str
     account: str
     actor: str
+    address: str | None = Field(description="Where the request came from; none where it came from no network.")
     subject: str
     kind: str
     at_ms: int

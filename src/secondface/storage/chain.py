@@ -14,11 +14,13 @@ FIRST = "0" * 64
 
 def link(before: str, position: int, recorded: Recorded) -> str:
     """The digest of a row at a position, over all that it says and the digest before it."""
-    event = recorded.event
+    event, actor = recorded.event, recorded.actor
     said = [
-        before, position, recorded.number, recorded.account, recorded.actor, event.subject, event.kind, event.at_ms,
+        before, position, recorded.number, recorded.account, actor.name, event.subject, event.kind, event.at_ms,
         dict(event.facts),
     ]  # fmt: skip
+    if actor.address is not None:  # rows that were sealed before there were addresses keep their digests
+        said.append(actor.address)
     text = json.dumps(said, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

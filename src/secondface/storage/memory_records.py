@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from secondface.domain.accounts import Account, Key
+from secondface.domain.accounts import Account, Actor, Key
 from secondface.domain.budgets import Budget, Spend
 from secondface.domain.deliveries import Delivery, Endpoint
 from secondface.domain.jobs import Event
@@ -106,7 +106,7 @@ class MemoryJournal:
     def __init__(self, events: dict[int, Recorded]) -> None:
         self._events = events
 
-    def record(self, account: str, actor: str, events: Iterable[Event]) -> None:
+    def record(self, account: str, actor: Actor, events: Iterable[Event]) -> None:
         for event in events:
             number = len(self._events) + 1
             self._events[number] = Recorded(number=number, account=account, actor=actor, event=event)

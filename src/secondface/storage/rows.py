@@ -8,7 +8,7 @@ from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any, Protocol
 
-from secondface.domain.accounts import Account, Key, Plan
+from secondface.domain.accounts import Account, Actor, Key, Plan
 from secondface.domain.deliveries import Delivery, Endpoint
 from secondface.domain.jobs import Attempt, Event, Job, Segment
 from secondface.domain.ports import Recorded
@@ -117,9 +117,10 @@ def delivery_of(row: Row) -> Delivery:
     return Delivery(**{field.name: row[field.name] for field in fields(Delivery)})
 
 
-def event_row(account: str, actor: str, event: Event) -> dict[str, Any]:
+def event_row(account: str, actor: Actor, event: Event) -> dict[str, Any]:
     return {
-        "account": account, "actor": actor, "subject": event.subject, "kind": event.kind, "at_ms": event.at_ms,
+        "account": account, "actor": actor.name, "address": actor.address,
+        "subject": event.subject, "kind": event.kind, "at_ms": event.at_ms,
         "facts": json.dumps(dict(event.facts), sort_keys=True, ensure_ascii=False),
     }  # fmt: skip
 
@@ -127,6 +128,6 @@ def event_row(account: str, actor: str, event: Event) -> dict[str, Any]:
 def recorded_of(row: Row) -> Recorded:
     event = Event(row["subject"], row["kind"], row["at_ms"], json.loads(row["facts"]))
     return Recorded(
-        number=row["number"], account=row["account"], actor=row["actor"], event=event,
+        number=row["number"], account=row["account"], actor=Actor(row["actor"], row["address"]), event=event,
         position=row["position"], digest=row["digest"],
     )  # fmt: skip

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection, bindparam, insert, literal_column, select, update
 
+from secondface.domain.accounts import Actor
 from secondface.domain.jobs import Event
 from secondface.domain.ports import Recorded
 from secondface.storage.chain import FIRST, first_broken, link
@@ -29,7 +30,7 @@ class SqlJournal:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def record(self, account: str, actor: str, events: Iterable[Event]) -> None:
+    def record(self, account: str, actor: Actor, events: Iterable[Event]) -> None:
         rows = [event_row(account, actor, event) for event in events]
         if rows:
             self._connection.execute(_RECORD, rows)

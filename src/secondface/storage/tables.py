@@ -235,6 +235,7 @@ EVENTS = Table(
     Column("facts", Text, nullable=False),
     Column("position", BigInteger, unique=True),
     Column("digest", Text),
+    Column("address", Text),
     Index("ix_events_subject", "subject", "number"),
     Index("ix_events_account", "account", "position"),
 )

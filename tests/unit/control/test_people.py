@@ -7,10 +7,13 @@ import json
 import pytest
 
 from secondface.control import webhooks
+from secondface.control.accounts import Accounts
 from secondface.control.auth import Rates
 from secondface.control.housekeeping import Housekeeping, Housework
+from secondface.control.subscriptions import Subscriptions
 from secondface.domain.accounts import Account, Plan
 from secondface.domain.deliveries import Delivery, Endpoint
+from secondface.domain.pricing import default_price_book
 from secondface.errors import AccessProblem, JobMissing, JobSettled, KeyUnknown, RateLimited, ScopeMissing
 from secondface.sdk import verify_webhook
 from tests.hand_clock import HandClock
@@ -123,7 +126,7 @@ def test_a_rejected_job_gives_its_hold_back(service: Service) -> None:
     assert service.requests.reject(approver, job.id).state == "cancelled"
     assert service.balance("held:a") == 0
     events = service.requests.events(service.owner, job.id)
-    assert [(each.event.kind, each.actor) for each in events][1] == ("job.cancelled", f"key:{approver.key_id}")
+    assert [(each.event.kind, each.actor.name) for each in events][1] == ("job.cancelled", f"key:{approver.key_id}")
     assert service.requests.events(service.owner, job.id, events[0].number) == events[1:]
 
 
@@ -255,5 +258,30 @@ def test_the_journal_seals_what_happened(service: Service) -> None:
     with service.transactions.begin() as work:
         assert work.journal.seal() >= 5
         assert work.journal.broken() is None
-        actors = {each.actor for each in work.journal.audit("a")}
+        actors = {each.actor.name for each in work.journal.audit("a")}
     assert actors == {"operator", f"key:{service.owner.key_id}", "worker:w1"}
+
+
+def test_the_journal_keeps_where_each_request_came_from(service: Service) -> None:
+    key, text = service.keyring.issue("a", "operator")
+    caller = service.keyring.caller(text, "192.0.2.7")
+    accounts = Accounts(service.transactions, service.keyring, service.ids)
+    service.submit(caller)
+    service.desk.succeed(service.claim().lease, active(1_000), "out")
+    service.requests.cancel(caller, service.submit(caller).job.id)
+    accounts.change(caller, accounts.open(caller, "New", Plan()).id, suspended=True)
+    accounts.deposit(caller, "a", 5, "once")
+    accounts.set_budget(caller, "account:a", "day", 1)
+    accounts.set_price(caller, default_price_book().rows[0])
+    accounts.revoke_key(caller, "a", accounts.issue_key(caller, "a", "viewer")[0].id)
+    Subscriptions(service.transactions, service.ids).subscribe(caller, "https://example.org/h", ("job.failed",))
+    with service.transactions.begin() as work:
+        work.journal.seal()
+        rows = work.journal.audit(None)
+    mine = [each for each in rows if each.actor.name == f"key:{key.id}"]
+    assert {each.event.kind for each in mine} == {
+        "job.accepted", "job.cancelled", "account.opened", "account.changed", "account.deposit", "budget.set",
+        "price.set", "key.created", "key.revoked", "webhook.created",
+    }  # fmt: skip
+    assert {each.actor.address for each in mine} == {"192.0.2.7"}
+    assert {each.actor.address for each in rows if each.actor.name == "worker:w1"} == {None}

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from secondface.domain.accounts import Actor
 from secondface.domain.jobs import Event
 from secondface.domain.ports import Recorded
 from secondface.storage.chain import FIRST, first_broken, link
@@ -69,13 +70,11 @@ def test_closing_lets_everybody_go() -> None:
 
 def chained(count: int) -> list[Recorded]:
     rows: list[Recorded] = []
-    before = FIRST
+    before, actor = FIRST, Actor("k", "192.0.2.7")
     for position in range(1, count + 1):
-        row = Recorded(number=position * 3, account="a", actor="k", event=Event("j", "x", position, {"n": position}))
+        row = Recorded(number=position * 3, account="a", actor=actor, event=Event("j", "x", position, {"n": position}))
         before = link(before, position, row)
-        rows.append(
-            Recorded(number=row.number, account="a", actor="k", event=row.event, position=position, digest=before)
-        )
+        rows.append(replace(row, position=position, digest=before))
     return rows
 
 
@@ -91,5 +90,7 @@ def test_a_row_that_was_removed_moved_or_changed_is_found() -> None:
     third = rows[2]
     forged = replace(third, event=replace(third.event, facts={"n": 99}))
     assert first_broken([*rows[:2], forged, *rows[3:]]) == 3
+    assert first_broken([*rows[:2], replace(third, actor=Actor("k", "192.0.2.8")), *rows[3:]]) == 3
+    assert first_broken([*rows[:2], replace(third, actor=Actor("k")), *rows[3:]]) == 3
     whole_new = replace(forged, digest=link(rows[1].digest or "", 3, forged))
     assert first_broken([*rows[:2], whole_new, *rows[3:]]) == 4

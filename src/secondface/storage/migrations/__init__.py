@@ -15,13 +15,13 @@ _LOCK = 0x5EC0DFACE
 """Number of PostgreSQL's advisory lock: two processes that start at once must not both migrate."""
 
 
-def upgrade(database: Database) -> None:
-    """Apply what is missing, in one transaction. Raises StorageUnavailable."""
+def upgrade(database: Database, to: str = "head") -> None:
+    """Apply what is missing up to a revision, in one transaction. Raises StorageUnavailable."""
     with database.transaction() as connection:
         if not database.is_sqlite:
             connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
         with translated():
-            command.upgrade(_config(connection), "head")
+            command.upgrade(_config(connection), to)
 
 
 def newest() -> str:
