@@ -188,7 +188,7 @@ class Live:
     def _inspect(self, stored: Stored) -> InputFacts:
         words = b"".join(self.objects.read(stored.key)).split()
         if words[:1] not in ([b"PICTURE"], [b"CLIP"]):
-            raise MediaUnsupported("target: no format of ours")
+            raise MediaUnsupported(f"{stored.key.rpartition('/')[2]}: no format of ours")
         width, height = map(int, words[1].split(b"x"))
         if words[0] == b"PICTURE":
             return InputFacts(kind="still", format_name="PNG", width=width, height=height)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +16,9 @@ from prometheus_client import CollectorRegistry
 
 from secondface.control.speeds import Speeds
 from secondface.domain.ports import Stored
+from secondface.errors import InvalidOption
 from secondface.gateway.watch import Watch
+from secondface.sdk.inputs import options_of
 from secondface.spec.work import InputFacts, WorkOrder
 from tests.surface.live import CLIP, OTHER_STILL, RESULT, STILL, Live, events_of, live
 
@@ -175,17 +179,32 @@ def test_a_broken_stream_goes_on_where_it_broke(server: Live) -> None:
         ("bytes=-", 200, slice(None)),
         (f"bytes={len(RESULT)}-", 416, None),
         ("bytes=-0", 416, None),
+        (f"bytes={'9' * 30}-", 416, None),
+        (f"bytes={'9' * 30}-{'9' * 31}", 416, None),
+        (f"bytes=0-{'9' * 30}", 206, slice(None)),
+        (f"bytes=-{'9' * 30}", 206, slice(None)),
+        (f"bytes=0-{'9' * 5_000}", 200, slice(None)),
+        ("Bytes=0-9", 206, slice(0, 10)),
+        ("bytes=1 0-19", 200, slice(None)),
+        ("bytes=0x1-9", 200, slice(None)),
+        ("bytes=\u0661-9", 200, slice(None)),
+        ("bytes", 200, slice(None)),
     ],
 )
 def test_ranges_of_a_result(server: Live, asked: str, status: int, part: slice | None) -> None:
     job = server.submit()
     server.work()
-    reply = server.call("GET", f"/v1/jobs/{job}/result", headers={"Range": asked})
-    assert reply.status_code == status
+    key = server.service.requests.get(server.keyring.caller(server.owner), job).result or ""
+    link = server.objects.link(key, "GET", 60).removeprefix(server.url)
+    for path in (link, f"/v1/jobs/{job}/result"):
+        reply = server.call("GET", path, headers={"Range": asked.encode()})
+        assert reply.status_code == status
+        if part is None:
+            assert reply.headers["content-range"] == f"bytes */{len(RESULT)}"
+        else:
+            assert reply.content == RESULT[part]
     if part is None:
-        assert reply.headers["content-range"] == f"bytes */{len(RESULT)}"
         return
-    assert reply.content == RESULT[part]
     assert reply.headers["content-disposition"] == f'attachment; filename="{job}.png"'
     assert reply.headers["x-content-type-options"] == "nosniff"
     known = server.call("GET", f"/v1/jobs/{job}/result", headers={"If-None-Match": reply.headers["etag"]})
@@ -267,6 +286,59 @@ def test_a_file_that_is_none_is_refused_before_a_job_is_made(server: Live) -> No
     assert (refused.status_code, refused.json()["code"]) == (422, "media_unsupported")
     assert server.call("GET", "/v1/jobs").json()["data"] == before
     assert server.balance("held:a") == 0
+
+
+@pytest.mark.parametrize("name", ["source", "target", "reference"])
+@pytest.mark.parametrize("path", ["/v1/jobs", "/v1/quotes", "/v1/swap"])
+def test_what_is_wrong_with_a_part_names_the_part(server: Live, path: str, name: str) -> None:
+    files = {"source": STILL, "target": OTHER_STILL, "reference": b"PICTURE 9x9 ref", name: b"no file of ours"}
+    refused = server.call("POST", path, files=files, data={"faces": "like"}).json()
+    assert (refused["code"], refused["detail"]) == ("media_unsupported", f"{name}: no format of ours")
+
+
+def test_of_several_parts_the_number_is_said(server: Live) -> None:
+    files = [("source", STILL), ("source", b"nothing"), ("target", CLIP)]
+    detail = server.call("POST", "/v1/jobs", files=files).json()["detail"]
+    assert detail == "source[1]: no format of ours"
+    words = {"sources": [{"upload": server.upload(STILL)}], "target": {"upload": server.upload(CLIP)}}
+    words["mapping"] = [{"source": 0, "like": {"upload": server.upload(b"nothing")}}]
+    assert server.call("POST", "/v1/jobs", json=words).json()["detail"] == "mapping[0].like: no format of ours"
+    assert server.call("POST", "/v1/verify", files={"file": b"nothing"}).json()["detail"] == "file: no format of ours"
+
+
+def test_who_waits_for_the_same_look_hears_of_its_own_part() -> None:
+    """The two requests name one upload, once as the source and once as the target, while it is looked at."""
+    looked, go_on = threading.Event(), threading.Event()
+    with live() as server, ThreadPoolExecutor(2) as pool:
+        inspect = server.service.inspect
+
+        def slow(stored: Stored) -> InputFacts:
+            looked.set()
+            assert go_on.wait(20)
+            return inspect(stored)
+
+        object.__setattr__(server.service, "inspect", slow)
+        bad = {"upload": server.upload(b"nothing")}
+        assert looked.wait(20)
+        asked = [{"target": bad}, {"sources": [bad], "target": bad}]
+        calls = [pool.submit(server.call, "POST", "/v1/jobs", json=words) for words in asked]
+        time.sleep(0.5)
+        go_on.set()
+        details = [call.result(20).json()["detail"] for call in calls]
+    assert details == ["target: no format of ours", "sources[0]: no format of ours"]
+
+
+def test_a_limit_without_its_unit_is_answered_with_its_name(server: Live) -> None:
+    files = {"target": CLIP}
+    for reply in (
+        server.call("POST", "/v1/jobs", json={**server.request(), "max_cost": 3}),
+        server.call("POST", "/v1/jobs", files=files, data={"max_cost": "3"}),
+        server.call("POST", "/v1/jobs", files=files, data={"options": '{"max_cost": 3}'}),
+    ):
+        assert (reply.status_code, reply.json()["code"]) == (422, "body_invalid")
+        assert "write max_cost_micros" in reply.json()["detail"]
+    with pytest.raises(InvalidOption, match="write max_cost_micros"):
+        options_of({"max_cost": 3})  # type: ignore[typeddict-unknown-key]
 
 
 def test_the_upload_of_another_account_is_not_there(server: Live) -> None:

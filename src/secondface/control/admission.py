@@ -149,6 +149,6 @@ def _hold(offer: Quote, max_cost_micros: int | None) -> int:
     least_micros = offer.price.charge_micros(1)
     if max_cost_micros < least_micros:
         raise InvalidOption(
-            f"max_cost is below the price of the shortest job, {least_micros} micros.", least_micros=least_micros
+            f"max_cost_micros is below the price of the shortest job, {least_micros} micros.", least_micros=least_micros
         )
     return min(offer.upper_micros, max_cost_micros)

@@ -43,13 +43,13 @@ def billable(job: Job) -> tuple[pricing.Attempt, ...]:
 
 
 def bill(job: Job) -> Receipt:
-    """The receipt so far; final once the job has ended. Never above what was held for it or its max_cost."""
+    """The receipt so far; final once the job has ended. Never above what was held for it or its max_cost_micros."""
     bounds = [job.hold_micros] if job.max_cost_micros is None else [job.hold_micros, job.max_cost_micros]
     return receipt(billable(job), job.price, job.currency, bound_micros=min(bounds))
 
 
 def passes_limit(job: Job, ahead_ms: int) -> bool:
-    """Whether going on for `ahead_ms` device-active ms could cost more than max_cost."""
+    """Whether going on for `ahead_ms` device-active ms could cost more than max_cost_micros."""
     if job.max_cost_micros is None:
         return False
     affordable_ms = job.price.affordable_ms(job.max_cost_micros)

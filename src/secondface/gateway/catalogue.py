@@ -11,7 +11,7 @@ from secondface.control.usage import usage_of
 from secondface.errors import InvalidOption
 from secondface.gateway.access import WithCaller, WithService
 from secondface.gateway.problems import BY_CODE, STATUS, responses
-from secondface.gateway.refusals import RouteMissing
+from secondface.gateway.refusals import BodyInvalid, RouteMissing
 from secondface.gateway.views import account_view, entry_view, price_view
 from secondface.spec.catalog import callable_kinds, parameters_of
 from secondface.spec.plugins import installed
@@ -97,7 +97,7 @@ def ledger(
     return LedgerPage(data=data, next=data[-1].number if len(data) == limit else None)
 
 
-@router.get("/errors/{code}", responses=responses(RouteMissing, always=()), openapi_extra={"security": []})
+@router.get("/errors/{code}", responses=responses(RouteMissing, BodyInvalid, always=()), openapi_extra={"security": []})
 def error(code: str) -> ErrorView:
     """What an error code means and what to do."""
     kind = BY_CODE.get(code)

@@ -12,7 +12,8 @@ from fastapi.responses import Response, StreamingResponse
 from secondface.domain.ports import ObjectStore, Stored
 from secondface.gateway.refusals import RangeUnsatisfiable
 
-_RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})", re.ASCII)
+_RANGE = re.compile(r"bytes=(\d{0,4000})-(\d{0,4000})", re.ASCII | re.IGNORECASE)
+"""Python refuses to read numbers of more digits."""
 
 
 async def file_answer(
@@ -26,7 +27,7 @@ async def file_answer(
         "Content-Security-Policy": "sandbox; default-src 'none'", "Cache-Control": "private, no-transform",
         "Content-Disposition": f'{place}; filename="{name}"',
     }  # fmt: skip
-    if request.headers.get("if-none-match") == headers["ETag"]:
+    if request.method == "GET" and request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=304, headers=headers)
     wanted = _wanted(request, stored)
     first, last = wanted or (0, stored.size_bytes - 1)
@@ -46,19 +47,23 @@ async def in_threads(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def _wanted(request: Request, stored: Stored) -> tuple[int, int] | None:
-    """The one range that is asked for; several at once, and other units, are answered with the whole file."""
+    """The one range that is asked for (RFC 9110, 14.2); several at once, other units, and what is no range are not
+    looked at, nor is any range of a method other than GET. Raises RangeUnsatisfiable."""
+    if request.method != "GET":
+        return None
     if request.headers.get("if-range", f'"{stored.sha256}"') != f'"{stored.sha256}"':
         return None
-    match = _RANGE.fullmatch(request.headers.get("range", "").replace(" ", ""))
+    match = _RANGE.fullmatch(request.headers.get("range", "").strip())
     if match is None or match[1] == match[2] == "":
         return None
     size = stored.size_bytes
-    if match[1] == "":
-        first, last = max(0, size - int(match[2])), size - 1
+    begin, end = (int(digits) if digits else None for digits in match.groups())
+    if begin is None:
+        first, last = max(0, size - (end or 0)), size - 1
+    elif end is not None and end < begin:
+        return None
     else:
-        first, last = int(match[1]), min(int(match[2]) if match[2] else size - 1, size - 1)
-        if match[2] and int(match[2]) < int(match[1]):
-            return None
+        first, last = begin, size - 1 if end is None else min(end, size - 1)
     if first >= size or last < first:
         raise RangeUnsatisfiable(f"The file has {size} bytes.", size=size)
     return first, last

@@ -18,6 +18,7 @@ from secondface.gateway.orders import Material
 from secondface.gateway.refusals import BodyInvalid, ContentTypeUnsupported
 from secondface.spec.graph import PipelineSpec, describe_validation
 from secondface.spec.service import MAX_INPUTS, JobOptions, JobRequest
+from secondface.spec.slips import instead
 
 _WORDS_BYTES = 256 << 10
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -77,8 +78,8 @@ async def read_job(request: Request, caller: Caller, inputs: Inputs) -> Filled:
             options = checked(JobOptions, form.words)
             if form.target is None:
                 raise BodyInvalid("The form has no part `target`.")
-            every = [*form.sources, form.target, *([form.reference] if form.reference else [])]
-            known = await inputs.known(every)
+            every = [*_numbered("source", form.sources), ("target", form.target)]
+            known = await inputs.known([*every, *([("reference", form.reference)] if form.reference else [])])
             at = len(form.sources)
             reference = known[-1] if form.reference else None
             return Filled(options, Material(sources=known[:at], target=known[at], reference=reference))
@@ -100,15 +101,17 @@ def checked(model: type[_Model], values: object) -> _Model:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise BodyInvalid(describe_validation(error)) from error
+        raise BodyInvalid(describe_validation(error, model)) from error
 
 
 async def _from_words(asked: JobRequest, caller: Caller, inputs: Inputs) -> Filled:
     likes = [each.like for each in asked.mapping if each.like is not None]
     references = [asked.reference] if asked.reference is not None else []
+    places = [f"sources[{at}]" for at in range(len(asked.sources))] + ["target"] + ["reference"] * len(references)
+    places += [f"mapping[{at}].like" for at, each in enumerate(asked.mapping) if each.like is not None]
     refs = (*asked.sources, asked.target, *references, *likes)
     stored = [await inputs.stored(caller, ref) for ref in refs]  # in turn: one request takes one download's room
-    known = await inputs.known(stored)
+    known = await inputs.known(list(zip(places, stored, strict=True)))
     at = len(asked.sources)
     rest = iter(known[at + 1 + len(references) :])
     mapping = [(each.source, each.index, next(rest) if each.like is not None else None) for each in asked.mapping]
@@ -134,8 +137,13 @@ async def _read_form(request: Request, caller: Caller, inputs: Inputs) -> _Form:
             case name if name in JobOptions.model_fields:
                 form.words[name] = await _word(part)
             case name:
-                raise BodyInvalid(f"A form has no part {name!r}; there is {', '.join(_part_names())}.")
+                raise BodyInvalid(f"A form has no part {name[:100]!r}; {instead(name, _part_names())}")
     return form
+
+
+def _numbered(name: str, files: Sequence[Stored]) -> list[tuple[str, Stored]]:
+    """Each file with the name of its part; of several parts of one name, with its number, as a mapping counts them."""
+    return [(name if len(files) == 1 else f"{name}[{at}]", each) for at, each in enumerate(files)]
 
 
 async def _word(part: Part) -> object:

@@ -16,6 +16,7 @@ from secondface.errors import SecondfaceError
 from secondface.gateway import metrics
 from secondface.gateway.access import WithOptions, bearer, caller_of
 from secondface.gateway.problems import responses
+from secondface.gateway.refusals import BodyInvalid
 from secondface.gateway.service import Service
 from secondface.spec.views import Health
 
@@ -25,20 +26,28 @@ _PROBE_KEY: Final = "health/ready"
 _LOOK_MS: Final = 1_000
 
 
-@router.get("/healthz", openapi_extra={"security": []})
+@router.get("/healthz", responses=responses(BodyInvalid, always=()), openapi_extra={"security": []})
 async def alive() -> Health:
     """The process answers."""
     return Health(status="ok")
 
 
 @router.get(
-    "/readyz", responses={503: {"model": Health, "description": "It cannot take jobs."}}, openapi_extra={"security": []}
+    "/readyz",
+    responses={503: {"model": Health, "description": "It cannot take jobs."}, **responses(BodyInvalid, always=())},
+    openapi_extra={"security": []},
 )
 async def ready(request: Request) -> JSONResponse:
     """The database answers, the store takes and gives files, and nothing keeps workers from working."""
     problems = await to_thread.run_sync(cast("Readiness", request.app.state.readiness).lacks)
     health = Health(status="not_ready" if problems else "ok", problems=problems)
     return JSONResponse(health.model_dump(), 503 if problems else 200)
+
+
+@router.get("/openapi.json", include_in_schema=False)
+def reference(request: Request) -> JSONResponse:
+    """The reference of all routes."""
+    return JSONResponse(request.app.openapi())
 
 
 class Readiness:
@@ -76,7 +85,8 @@ class Readiness:
 
 @router.get(
     "/metrics", response_class=Response,
-    responses={200: {"content": {"text/plain": {}}, "description": "Figures for Prometheus."}, **responses(always=())},
+    responses={200: {"content": {"text/plain": {}}, "description": "Figures for Prometheus."},
+               **responses(BodyInvalid, always=())},
     openapi_extra={"security": []},
 )  # fmt: skip
 def figures(

@@ -6,13 +6,15 @@ Every input passes the probe in the cage before a job is made of it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from anyio import to_thread
 
 from secondface.control.auth import Caller
 from secondface.domain.ports import Stored
+from secondface.errors import SecondfaceError
 from secondface.gateway.intake import Intake, upload_key
 from secondface.gateway.options import GatewayOptions
 from secondface.gateway.outgoing import Outgoing
@@ -77,17 +79,26 @@ class Inputs:
         async with self._outgoing.download(ref.url, self._options.fetch_s) as chunks:
             return await self.part(caller, chunks, "application/octet-stream")
 
-    async def known(self, stored: Sequence[Stored]) -> list[KnownInput]:
-        """What each stored file is; the same bytes are looked at once. Raises BadMedia errors."""
-        distinct = {each.sha256: each for each in stored}
-        facts = await asyncio.gather(*(self._facts(each) for each in distinct.values()))
+    async def known(self, stored: Sequence[tuple[str, Stored]]) -> list[KnownInput]:
+        """What each stored file is, with its place in the request; the same bytes are looked at once.
+
+        Raises BadMedia errors that name the first place with that file.
+        """
+        distinct: dict[str, tuple[str, Stored]] = {}
+        for place, each in stored:
+            distinct.setdefault(each.sha256, (place, each))
+        facts = await asyncio.gather(*(self._facts_at(place, each) for place, each in distinct.values()))
         by_content = dict(zip(distinct, facts, strict=True))
-        return [KnownInput(each, by_content[each.sha256]) for each in stored]
+        return [KnownInput(each, by_content[each.sha256]) for _, each in stored]
 
     def expect(self, stored: Stored) -> None:
         """Begin to look at a file that a job will most likely name, so that the job need not wait for it."""
         if stored.sha256 not in self._seen:
             self._look(stored).add_done_callback(_left)
+
+    async def _facts_at(self, place: str, stored: Stored) -> InputFacts:
+        with told_of(place, stored.key):
+            return await self._facts(stored)
 
     async def _facts(self, stored: Stored) -> InputFacts:
         facts = self._seen.get(stored.sha256)
@@ -110,6 +121,20 @@ class Inputs:
             del self._seen[next(iter(self._seen))]
         self._seen[stored.sha256] = facts
         return facts
+
+
+@contextmanager
+def told_of(place: str, key: str) -> Generator[None]:
+    """Let an error about a stored file name the caller's place for it, in place of a name of ours.
+
+    The error is a new one: several requests may wait for the same look, and each has places of its own.
+    """
+    try:
+        yield
+    except SecondfaceError as error:
+        own = key.rpartition("/")[2]
+        detail = error.detail.replace(own, place) if own in error.detail else f"{place}: {error.detail}"
+        raise type(error)(detail.removesuffix(": "), **error.facts) from error
 
 
 def _left(look: asyncio.Task[InputFacts]) -> None:

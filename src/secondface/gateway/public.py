@@ -105,7 +105,7 @@ async def events(
 )  # fmt: skip
 async def result(
     job_id: JobId, request: Request, caller: WithCaller, service: WithService,
-    range: Annotated[str | None, Header(max_length=100, examples=["bytes=0-1023"])] = None,  # noqa: A002, ARG001 - documented here, read by `file_answer`
+    range: Annotated[str | None, Header(examples=["bytes=0-1023"])] = None,  # noqa: A002, ARG001 - documented here, read by `file_answer`
 ) -> Response:  # fmt: skip
     """The finished file, or a range of it."""
     found = await to_thread.run_sync(service.requests.get, caller, job_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from anyio import to_thread
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from secondface import errors
 from secondface.control.uploads import PLACE
@@ -15,6 +15,7 @@ from secondface.gateway.access import WithCaller, WithService, take_address
 from secondface.gateway.desk import WithDesk
 from secondface.gateway.files import file_answer
 from secondface.gateway.forms import checked, media_type, read_json
+from secondface.gateway.inputs import told_of
 from secondface.gateway.intake import upload_key
 from secondface.gateway.multipart import parts
 from secondface.gateway.problems import responses
@@ -27,6 +28,17 @@ router = APIRouter(tags=["files"])
 StoredKey = Annotated[str, Path(min_length=1, max_length=512)]
 Expires = Annotated[str, Query(max_length=12, pattern=r"^[0-9]+$")]
 Signature = Annotated[str, Query(max_length=128)]
+
+
+def fits_method(
+    request: Request,
+    method: Annotated[str | None, Query(max_length=8, description="What the link was made for: GET or PUT.")] = None,
+) -> None:
+    """A link says itself what it is for. Raises LinkInvalid."""
+    if method is not None and method != request.method:
+        raise LinkInvalid(f"It is for {method}.")
+
+
 _LINK = (errors.LinkInvalid, errors.ObjectMissing, errors.RateLimited, refusals.BodyInvalid)
 _VERIFY_BODY: dict[str, Any] = {
     "requestBody": {
@@ -58,7 +70,7 @@ def upload(asked: UploadRequest, caller: WithCaller, desk: WithDesk) -> UploadVi
 
 
 @router.put(
-    "/v1/files/{key:path}",
+    "/v1/files/{key:path}", dependencies=[Depends(fits_method)],
     responses=responses(
         *_LINK, errors.MediaTooLarge, refusals.BodyTooLarge, refusals.BodyTooSlow, errors.DiskFull, always=()
     ),
@@ -85,7 +97,7 @@ async def receive(
 
 
 @router.get(
-    "/v1/files/{key:path}", response_class=Response,
+    "/v1/files/{key:path}", response_class=Response, dependencies=[Depends(fits_method)],
     responses={200: {"content": {"application/octet-stream": {}}, "description": "The file."},
                206: {"content": {"application/octet-stream": {}}, "description": "The range that was asked for."},
                304: {"description": "The caller has it already."},
@@ -126,7 +138,8 @@ async def verify(request: Request, caller: WithCaller, desk: WithDesk) -> MarksV
             if not key:
                 raise BodyInvalid("The form has no part `file`.")
             try:
-                return await to_thread.run_sync(desk.service.read_marks, key)
+                with told_of("file", key):
+                    return await to_thread.run_sync(desk.service.read_marks, key)
             finally:
                 await to_thread.run_sync(desk.service.objects.delete, key)
         case other:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -16,11 +17,22 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _FOLDER = Path("/dev/fd")
+_PLACE = re.compile(rf"{_FOLDER}/[0-9]+/")
 
 
 def handed_path(descriptor: int, name: str) -> Path:
     """A path that stands for the open file `descriptor`; its last part is `name`."""
     return _FOLDER / str(descriptor) / name
+
+
+def shown(path: Path) -> str:
+    """What a message calls `path`: a handed file goes by its name, for its place means nothing to anybody."""
+    return path.name if descriptor_of(path) is not None else str(path)
+
+
+def without_places(text: str) -> str:
+    """A text in which handed files go by their names, whoever wrote it."""
+    return _PLACE.sub("", text)
 
 
 def descriptor_of(path: Path) -> int | None:

@@ -28,6 +28,7 @@ from secondface.errors import (
 )
 from secondface.media.cage import Cage, can_cage
 from secondface.media.caged_task import INSPECTION, Outcome, caged_task
+from secondface.media.handed import without_places
 from secondface.media.info import MediaInfo
 from secondface.media.inspection import inspect
 from secondface.media.limits import Limits
@@ -97,8 +98,9 @@ def refuse_dead(name: str, outcome: Outcome, cage: Cage) -> None:
 
 
 def _legible(text: object) -> str:
-    """A hostile child's words as one short line without control characters."""
-    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in str(text)[:_MOST_DETAIL])
+    """A hostile child's words as one short line without control characters and places in its cage."""
+    short = without_places(str(text))[:_MOST_DETAIL]
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in short)
 
 
 @lru_cache(maxsize=1)

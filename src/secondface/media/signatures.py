@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from secondface.errors import FileUnreadable, MediaEmpty, MediaUnsupported
-from secondface.media.handed import descriptor_of, open_bytes
+from secondface.media.handed import descriptor_of, open_bytes, shown
 
 Kind = Literal["still", "video"]
 SNIFFED_BYTES = 4096
@@ -61,9 +61,9 @@ def sniff(path: Path) -> Signature:
             with open_bytes(path) as file:
                 head = file.read(SNIFFED_BYTES)
     except (OSError, ValueError) as cause:
-        raise FileUnreadable(f"{path}: {getattr(cause, 'strerror', None) or cause}") from cause
+        raise FileUnreadable(f"{shown(path)}: {getattr(cause, 'strerror', None) or cause}") from cause
     if head is None:
-        raise FileUnreadable(f"{path}: not an ordinary file")
+        raise FileUnreadable(f"{shown(path)}: not an ordinary file")
     if not head:
         raise MediaEmpty(f"{path.name}: 0 bytes")
     found = signature_of(head)

@@ -18,7 +18,7 @@ import pillow_heif
 from PIL import Image, UnidentifiedImageError
 
 from secondface.errors import FileUnreadable, MediaCorrupt, MediaTooLarge, MediaUnsupported, SecondfaceError
-from secondface.media.handed import open_bytes
+from secondface.media.handed import open_bytes, shown
 from secondface.media.limits import Limits
 from secondface.media.png_chunks import chunks
 from secondface.media.signatures import sniff
@@ -120,7 +120,7 @@ def decoding_failures(path: Path) -> Generator[None, None, None]:
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as cause:
         raise MediaTooLarge(f"{path.name}: {cause}") from cause
     except (FileNotFoundError, PermissionError, IsADirectoryError) as cause:
-        raise FileUnreadable(f"{path}: {cause.strerror}") from cause
+        raise FileUnreadable(f"{shown(path)}: {cause.strerror}") from cause
     except ValueError as cause:
         if "too large" in str(cause).lower():
             # Pillow stops unpacking a text chunk or a profile at 1 MB (64 MB in all)

@@ -71,7 +71,7 @@ def checked(model: type[_Model], values: Mapping[str, object]) -> _Model:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise InvalidOption(describe_validation(error)) from error
+        raise InvalidOption(describe_validation(error, model)) from error
 
 
 def request_of(asked: Asked, retries: Retries) -> Flow[JobRequest]:

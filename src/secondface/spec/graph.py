@@ -13,10 +13,12 @@ from typing import Annotated, Literal, TypeAlias, cast
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
 
 from secondface.errors import FileUnreadable, InternalFault, InvalidPipeline, UnknownStep
 from secondface.spec.catalog import STEP_KINDS, LabelParameters, Port, StepKind, StepParameters
 from secondface.spec.plugins import find_kind, known_names
+from secondface.spec.slips import instead
 
 ParameterValue: TypeAlias = str | int | float | bool | None
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_\-]{1,64}$")]
@@ -116,11 +118,20 @@ def _plain_values(text: str) -> object:
         raise InvalidPipeline(f"This is not YAML or JSON: {error}") from error
 
 
-def describe_validation(error: ValidationError) -> str:
-    """The first problems of a pydantic error in one line, each with the place where it is."""
+def describe_validation(error: ValidationError, model: type[BaseModel] | None = None) -> str:
+    """The first problems of a pydantic error in one line, each with the place where it is.
+
+    With its `model`, an unknown name at the top is answered with the name that was most likely meant.
+    """
     problems = error.errors(include_url=False, include_context=False, include_input=False)
-    lines = [f"{'.'.join(map(str, problem['loc'])) or 'document'}: {problem['msg']}" for problem in problems[:3]]
-    return "; ".join(lines) + "."
+    return "; ".join(_line(problem, model) for problem in problems[:3]) + "."
+
+
+def _line(problem: ErrorDetails, model: type[BaseModel] | None) -> str:
+    place = ".".join(map(str, problem["loc"])) or "document"
+    if model is not None and problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1:
+        return f"{place[:100]}: there is no such field; {instead(place, model.model_fields)}".removesuffix(".")
+    return f"{place}: {problem['msg']}"
 
 
 def _step_from_words(part: str) -> StepSpec:

@@ -6,7 +6,7 @@ import io
 import os
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +14,17 @@ import pytest
 from PIL import Image
 
 from secondface.errors import FileUnreadable, MediaTooLarge, SecondfaceError
+from secondface.media.caged_process import Given
+from secondface.media.caged_task import caged_task
 from secondface.media.handed import descriptor_of, handed_path, open_bytes, size_of
+from secondface.media.images import still_info
 from secondface.media.info import MediaInfo
 from secondface.media.inspection import inspect
 from secondface.media.limits import Limits
 from secondface.media.missing_end import note_on_end
-from secondface.media.probe import probe
+from secondface.media.probe import PROBE_CAGE, answer_of, opened_alone, probe
 from secondface.media.signatures import sniff
+from secondface.media.still_files import decoding_failures
 from tests.sample_media import MEDIA, needs_media
 from tests.unit.media.conftest import MakeClip
 
@@ -202,3 +206,38 @@ def test_a_cut_file_is_said_by_the_probe(tmp_path: Path, cut: Callable[[int], in
     path = tmp_path / "cut.webm"
     path.write_bytes(whole[: cut(len(whole))])
     assert any(note.startswith("the file ends early") for note in probe(path).file_notes)
+
+
+def refuse_a_handed_file(given: Given) -> Iterator[object]:
+    """A caged task that fails in each way in which an error can name a file."""
+    path = given.paths[0]
+    match given.argument:
+        case "library":
+            yield {"code": "media_corrupt", "detail": f"{path}: [Errno 5] cannot read <file '{path}'>"}
+        case "fault":
+            raise RuntimeError(f"{path} broke")
+        case _:
+            with decoding_failures(path):
+                raise PermissionError(13, "Permission denied", str(path))
+
+
+@pytest.mark.parametrize("how", ["library", "fault", "reader"])
+def test_no_error_names_a_place_in_the_cage(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "holiday.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n")
+    with opened_alone(path) as descriptor:
+        task = caged_task(f"{__name__}:{refuse_a_handed_file.__name__}")
+        outcome = task.call([(descriptor, path.name)], how, PROBE_CAGE)
+    with pytest.raises(SecondfaceError) as caught:
+        answer_of(path.name, outcome, PROBE_CAGE)
+    assert "holiday.png" in str(caught.value)
+    assert "/dev/fd" not in str(caught.value)
+
+
+def test_readers_name_a_handed_file_alone_and_a_path_whole(tmp_path: Path) -> None:
+    missing = tmp_path / "none.png"
+    for path, name in ((handed_path(999, "holiday.png"), "holiday.png"), (missing, str(missing))):
+        for read in (sniff, lambda each: still_info(each, Limits())):
+            with pytest.raises(FileUnreadable) as caught:
+                read(path)
+            assert caught.value.detail.startswith(f"{name}: ")

@@ -1,0 +1,38 @@
+"""Query parameters that a route does not have are refused: a slip such as `?states=` must not be taken for no wish.
+
+Must not know what the parameters mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fastapi import Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+
+from secondface.gateway.refusals import BodyInvalid
+from secondface.spec.slips import instead
+
+
+def known_parameters(request: Request) -> None:
+    """A dependency of every route. Raises BodyInvalid with the names that the route knows."""
+    route = request.scope.get("route")
+    if not request.query_params or not isinstance(route, APIRoute):
+        return
+    known = sorted(set(_names(route.dependant)))
+    for name in request.query_params:
+        if name not in known:
+            raise BodyInvalid(_refusal(name, known))
+
+
+def _refusal(name: str, known: Sequence[str]) -> str:
+    if not known:
+        return f"There is no query parameter {name[:100]!r}: this address takes none."
+    return f"There is no query parameter {name[:100]!r}; {instead(name, known)}"
+
+
+def _names(dependant: Dependant) -> Iterator[str]:
+    yield from (each.alias for each in dependant.query_params)
+    for inner in dependant.dependencies:
+        yield from _names(inner)
