@@ -46,7 +46,9 @@ class Plant:
         os.environ["DOOM"] = str(self.doom)
         monkeypatch.setattr("secondface.compose.service.local_fleet", self._doomed_fleet)  # type: ignore[attr-defined]
         self.service = server(self.settings)
-        key = self.service.accounts.first_start()
+        shown: list[str | None] = []
+        self.service.accounts.start(shown.append)
+        key = shown[0]
         assert key is not None
         self.caller = self.service.keyring.caller(key)
         self.accepted: list[str] = []

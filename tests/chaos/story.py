@@ -118,7 +118,7 @@ class Story:
 
     def staff(self) -> None:
         accounts = self.service.accounts
-        accounts.first_start()
+        accounts.start(lambda _: None)
         with self.stores.transactions.view() as work:
             account, keys = work.accounts.get("default"), work.accounts.keys("default")
         assert account is not None

@@ -7,7 +7,7 @@ import time
 import click
 
 from secondface.cli.commands import Command, json_option, service_options, session
-from secondface.cli.job_views import show_entries
+from secondface.cli.job_views import show_entries, state_word
 from secondface.cli.language import gettext as _
 from secondface.cli.receipts import market_word, prices_now
 from secondface.cli.remote import asked, asks_a_service, service
@@ -117,7 +117,8 @@ def _usage(context: click.Context, days: int, json: bool) -> None:
         return
     own.screen.heading(_("Usage of {days} days").format(days=days))
     own.screen.rows([
-        ("  " + _("jobs"), str(sum(used.jobs.values())), ", ".join(f"{k} {n}" for k, n in used.jobs.items())),
+        ("  " + _("jobs"), str(sum(used.jobs.values())),
+         ", ".join(f"{state_word(state)} {number}" for state, number in used.jobs.items())),
         ("  " + _("frames"), str(used.frames), ""),
         ("  " + _("device worked"), f"{used.device_active_ms / 1000:.1f} s",
          _("charged: {seconds} s").format(seconds=used.charged_s)),

@@ -54,7 +54,15 @@ def _show(context: click.Context, json: bool) -> None:
     own.screen.rows(
         [
             (_("setting"), _("value"), _("source"), _("meaning")),
-            *((row.name, row.value or '""', row.source, _(row.description)) for row in rows),
+            *(
+                (
+                    row.name,
+                    row.value or '""',
+                    _("default") if row.source == "default" else row.source,
+                    _(row.description),
+                )
+                for row in rows
+            ),
         ],
         dim=(2,),
     )

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 import click
 
-from secondface import __version__
+from secondface import __version__, processors
 from secondface.cli.commands import Command, Session, json_option, session
 from secondface.cli.details import said
 from secondface.cli.exits import NEGATIVE, OK
@@ -85,8 +85,7 @@ def _settings(own: Session) -> Iterator[Finding]:
 
 
 def _processor() -> Iterator[Finding]:
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    yield Finding(_("processor"), "ok", _("{usable} cores usable").format(usable=usable))
+    yield Finding(_("processor"), "ok", _("{usable} cores usable").format(usable=processors.usable()))
 
 
 def _memory() -> Iterator[Finding]:

@@ -30,14 +30,14 @@ def show_jobs(screen: Screen, jobs: tuple[JobView, ...]) -> None:
 def _row(job: JobView) -> tuple[str, ...]:
     note = _waiting(job) or job.error or (_("earlier result") if job.cause == "cached" else "")
     cost = format_micros(job.cost_micros, job.currency)
-    return job.id, state_word(job), _frames(job), cost, short_moment(job.created_ms), note
+    return job.id, state_word(job.state), _frames(job), cost, short_moment(job.created_ms), note
 
 
 def show_job(screen: Screen, job: JobView) -> None:
     """Everything about one job."""
     cost = format_micros(job.cost_micros, job.currency)
     rows = [
-        (_("job"), job.id), (_("state"), state_word(job)), (_("waits because"), _waiting(job)),
+        (_("job"), job.id), (_("state"), state_word(job.state)), (_("waits because"), _waiting(job)),
         (_("error"), job.error or ""), (_("note"), cause_note(job)),
         (_("frames"), _frames(job)), (_("attempts"), str(job.attempts)),
         (_("tier"), job.tier), (_("price per device second"), format_micros(job.price_micros, job.currency)),
@@ -95,20 +95,30 @@ def _entry(entry: LedgerEntryView) -> list[str]:
         "refund": _("refunded"), "device_cost": _("device cost"),
     }  # fmt: skip
     amount = sum(micros for micros in entry.postings.values() if micros > 0)
-    giving = ", ".join(name for name, micros in entry.postings.items() if micros < 0)
-    taking = ", ".join(name for name, micros in entry.postings.items() if micros > 0)
+    giving = ", ".join(purse_word(name) for name, micros in entry.postings.items() if micros < 0)
+    taking = ", ".join(purse_word(name) for name, micros in entry.postings.items() if micros > 0)
     return [
         short_moment(entry.at_ms), kinds[entry.kind], format_micros(amount, entry.currency), entry.subject,
         f"{giving} → {taking}",
     ]  # fmt: skip
 
 
-def state_word(job: JobView) -> str:
+def purse_word(name: str) -> str:
+    """What a part of the ledger is called."""
+    words = {
+        "wallet": _("wallet"), "held": _("set aside"), "funding": _("payments"), "revenue": _("revenue"),
+        "device_cost": _("device cost"), "supplier": _("supplier"),
+    }  # fmt: skip
+    return words.get(name, name)
+
+
+def state_word(state: str) -> str:
+    """What a job's state is called."""
     words = {
         "awaiting_approval": _("waits for approval"), "queued": _("queued"), "running": _("running"),
         "succeeded": _("done"), "failed": _("failed"), "cancelled": _("cancelled"), "expired": _("expired"),
     }  # fmt: skip
-    return words[job.state]
+    return words[state]
 
 
 def cause_note(job: JobView) -> str:

@@ -167,4 +167,4 @@ def _result(context: click.Context, job: str, output: str, yes: bool, wait: bool
     if json:
         own.screen.object({"output": output, "job": job_object(found)})
     else:
-        own.screen.line(f"{output}: {state_word(found)}")
+        own.screen.line(f"{output}: {state_word(found.state)}")

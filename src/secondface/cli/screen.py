@@ -22,6 +22,7 @@ from secondface.cli.language import gettext as _
 from secondface.errors import Cancelled, DiskFull, SecondfaceError
 
 Mode = Literal["people", "quiet", "json"]
+_ENDLESS = 1_000_000
 ACCENT = "#d9432f"
 """Vermilion, the colour of a seal."""
 
@@ -75,6 +76,8 @@ class Screen:
     def __init__(self, mode: Mode = "people") -> None:
         self.mode: Mode = mode
         self.out = _Pipe(highlight=False, markup=False, soft_wrap=True)
+        if not self.out.file.isatty():
+            self.out.width = _ENDLESS  # a pipe or a file has no edge: what is cut or broken there cannot be used
         self.err = Console(file=cast("IO[str]", _Remarks(sys.stderr)), highlight=False, markup=False)
 
     def object(self, value: Mapping[str, object]) -> None:

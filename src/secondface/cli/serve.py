@@ -32,6 +32,9 @@ def command() -> click.Command:
         params=[
             click.Option(["--host"], metavar=_("ADDRESS"), help=_("Address to listen on; this machine only if empty.")),
             click.Option(["--port"], type=click.IntRange(0, 65535), metavar=_("PORT"), help=_("0 takes a free one.")),
+            click.Option(
+                ["--new-key"], is_flag=True, help=_("Print another operator's key, for when the first one was lost.")
+            ),
             json_option(),
         ],
         callback=click.pass_context(_serve),
@@ -48,7 +51,7 @@ def command() -> click.Command:
     )
 
 
-def _serve(context: click.Context, host: str | None, port: int | None, json: bool) -> None:
+def _serve(context: click.Context, host: str | None, port: int | None, new_key: bool, json: bool) -> None:
     from secondface.compose.gateway import address_of, http_service
 
     own = session(context)
@@ -58,7 +61,7 @@ def _serve(context: click.Context, host: str | None, port: int | None, json: boo
     with _listening(settings) as bound:
         settings = settings.model_copy(update={"listen_port": bound.getsockname()[1]})
         service, app = http_service(settings)
-        _greet(own, address_of(settings), service.accounts.first_start())
+        service.accounts.start(lambda key: _greet(own, address_of(settings), key), new_key=new_key)
         _run(app, settings, bound)
 
 

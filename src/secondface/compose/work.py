@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 from pydantic import SecretStr
 
+from secondface import processors
 from secondface.compose import device_options
 from secondface.compose.stores import Stores, open_stores
 from secondface.control.scheduler import LeaseDesk, Times
@@ -117,7 +118,7 @@ def most_workers(settings: Settings) -> int:
     """Worker processes at most: on the CPU they share the processors, elsewhere one has the card."""
     if settings.workers_most:
         return settings.workers_most
-    return max(1, settings.workers_least, _processors() // _CORES_A_WORKER)
+    return max(1, settings.workers_least, processors.usable() // _CORES_A_WORKER)
 
 
 def _worker_command(name: str, line: int) -> Sequence[str]:
@@ -126,7 +127,8 @@ def _worker_command(name: str, line: int) -> Sequence[str]:
 
 def _duties(settings: Settings, name: str) -> Duties:
     return Duties(
-        name=name, tiers=(settings.tier,), room=settings.worker_jobs or min(_MOST_JOBS, _JOBS_A_CORE * _processors()),
+        name=name, tiers=(settings.tier,),
+        room=settings.worker_jobs or min(_MOST_JOBS, _JOBS_A_CORE * processors.usable()),
         most_pixels=psutil.virtual_memory().total // most_workers(settings) // 2 // _BYTES_A_PIXEL,
         heartbeat_s=settings.heartbeat_ms / 1000, grace_s=settings.worker_grace_s,
         terms=Terms(lease_ms=settings.lease_s * 1000, content_producer=settings.content_producer),
@@ -138,10 +140,6 @@ def _warm_sessions(settings: Settings) -> SharedSessions:
     sessions.warm_up(plan_for(None, "auto", None, 1).models)
     on_cpu = sessions.device == "cpu"
     return SharedSessions(
-        sessions, lanes=_processors() if on_cpu else 1, wait_s=0.0 if on_cpu else settings.batch_wait_ms / 1000,
+        sessions, lanes=processors.usable() if on_cpu else 1, wait_s=0.0 if on_cpu else settings.batch_wait_ms / 1000,
         most_rows=settings.batch_rows,
     )  # fmt: skip
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -43,10 +43,12 @@ class Accounts:
     def __init__(self, transactions: Transactions, keyring: Keyring, ids: Ids) -> None:
         self._transactions, self._keyring, self._ids = transactions, keyring, ids
 
-    def first_start(self) -> str | None:
-        """Make the default account with money and a budget, and an operator's key, whose text is returned, once.
+    def start(self, show: Callable[[str | None], None], *, new_key: bool = False) -> None:
+        """Make the default account with money and a budget, and an operator's key: at the first start, or when one is
+        asked for because it was lost. `show` gets its text, or None where no key was made.
 
-        A start that died between the two is finished by the next one.
+        It is shown before it is stored: a start that dies in between leaves no key that nobody has seen, and the next
+        one makes another.
         """
         with self._transactions.begin() as work:
             if work.accounts.lock(DEFAULT_ACCOUNT) is None:
@@ -55,9 +57,11 @@ class Accounts:
                 reference, currency = self._ids.new("pay"), price_book(work).currency
                 work.ledger.post(ledger.deposit(account.id, _FIRST_FUNDS, reference, work.now_ms(), currency))
                 work.ledger.set_budget(Budget(f"account:{account.id}", "day", _FIRST_DAY_BUDGET))
-            if work.accounts.keys(DEFAULT_ACCOUNT):
-                return None
-        return self._keyring.issue(DEFAULT_ACCOUNT, "operator", name="first start")[1]
+            if work.accounts.keys(DEFAULT_ACCOUNT) and not new_key:
+                show(None)
+                return
+            name = "start" if work.accounts.keys(DEFAULT_ACCOUNT) else "first start"
+            show(self._keyring.issue_within(work, DEFAULT_ACCOUNT, "operator", name=name)[1])
 
     def open(self, caller: Caller, name: str, plan: Plan, credit_micros: int = 0) -> Account:
         """A new account without money."""

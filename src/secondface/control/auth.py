@@ -48,16 +48,23 @@ class Keyring:
         self, account_id: str, role: Role, *, name: str = "", expires_ms: int | None = None, actor: Actor = OPERATOR
     ) -> tuple[Key, str]:
         """A new key and its text, which nobody can read again. Raises AccessProblem where there is no such account."""
-        text = _PREFIX + self._ids.secret()
         with self._transactions.begin() as work:
-            if work.accounts.get(account_id) is None:
-                raise AccessProblem(f"There is no account {account_id}.", account=account_id)
-            key = Key(
-                id=self._ids.new("key"), account=account_id, digest=_digest(text), name=name,
-                scopes=ROLE_SCOPES[role], created_ms=work.now_ms(), expires_ms=expires_ms,
-            )  # fmt: skip
-            work.accounts.save_key(key)
-            _tell(work, key, "key.created", actor, role)
+            return self.issue_within(work, account_id, role, name=name, expires_ms=expires_ms, actor=actor)
+
+    def issue_within(
+        self, work: UnitOfWork, account_id: str, role: Role, *, name: str = "", expires_ms: int | None = None,
+        actor: Actor = OPERATOR,
+    ) -> tuple[Key, str]:  # fmt: skip
+        """The same in a transaction of the caller's: the key holds from its end on."""
+        text = _PREFIX + self._ids.secret()
+        if work.accounts.get(account_id) is None:
+            raise AccessProblem(f"There is no account {account_id}.", account=account_id)
+        key = Key(
+            id=self._ids.new("key"), account=account_id, digest=_digest(text), name=name,
+            scopes=ROLE_SCOPES[role], created_ms=work.now_ms(), expires_ms=expires_ms,
+        )  # fmt: skip
+        work.accounts.save_key(key)
+        _tell(work, key, "key.created", actor, role)
         return key, text
 
     def revoke(self, account_id: str, key_id: str, *, actor: Actor = OPERATOR) -> Key:

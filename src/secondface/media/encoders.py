@@ -18,6 +18,7 @@ from av.codec.context import CodecContext
 from av.codec.hwaccel import HWAccel
 from av.error import FFmpegError
 
+from secondface import processors
 from secondface.errors import CodecUnavailable, InvalidOption, OutputFormatUnsupported
 from secondface.media.encoder_options import (
     CPU_ENCODERS,
@@ -174,7 +175,7 @@ def choose_encoder(
     told = {"libx265": light.x265, "libsvtav1": light.svt_av1}.get(encoder, "") if light is not None else ""
     if light is not None and not told:
         notes.append(f"what the film says of its mastering display is left out: {encoder} is not told")
-    threads = min(8, os.cpu_count() or 1)
+    threads = min(8, processors.usable())
     settings = ffmpeg_options(encoder, options.quality, preset, threads, told)
     if target.alpha:
         settings |= {"auto-alt-ref": "0"}

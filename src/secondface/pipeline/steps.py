@@ -5,13 +5,13 @@ Decides which step may run in several threads and which needs fixed groups of fr
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from secondface import processors
 from secondface.errors import InternalFault
 from secondface.frames import RGB8, ArrayFrame, Box, Face, FrameBatch, FrameWork, StreamInfo
 from secondface.media.planes import PlanarFrame, planes_from_rgb
@@ -97,7 +97,7 @@ def _in_turn(step: PlannedStep, change: Change) -> Stage[FrameWork]:
 
 def _side_by_side(step: PlannedStep, change: Change) -> Stage[FrameWork]:
     """A stage without memory whose model calls take longer than all other stages."""
-    workers = min(_MODEL_WORKERS, os.cpu_count() or 1)
+    workers = min(_MODEL_WORKERS, processors.usable())
     return Stage(step.name, lambda batch: _each(batch, change), max_batch=1, workers=workers)
 
 

@@ -6,13 +6,13 @@ the mesh lays its eyes, nose and mouth where that detector has them. Keeps no tr
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
+from secondface import processors
 from secondface.frames import Box, Face, Float, Frame, Sessions
 from secondface.vision.detect import TILE, Detection, FaceDetector, suppress, tiles
 from secondface.vision.mesh import FaceMesher, disagreement
@@ -40,7 +40,7 @@ class FaceFinder:
         """All faces of a picture, largest first; heads that lie or hang are found too."""
         parts = tiles(frame.width, frame.height, STILL_TILE)
         # A picture has nothing else to compute meanwhile, and whoever sent it waits.
-        with ThreadPoolExecutor(min(_MOST_LOOKS_AT_ONCE, os.cpu_count() or 1), "look") as pool:
+        with ThreadPoolExecutor(min(_MOST_LOOKS_AT_ONCE, processors.usable()), "look") as pool:
             lying = pool.submit(self.detector.detect_turned, frame)
             standing = self.detector.detect_frame(frame, bool(parts), parts=parts, pool=pool)
         upright = [(d.score, d) for d in standing]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, get_args
 
 import pytest
 
 from secondface.cli.job_views import event_line, moment, show_entries, show_job, show_job_receipt, show_jobs
+from secondface.cli.language import speak
 from secondface.cli.screen import Screen
-from secondface.spec.views import EventView, JobView, LedgerEntryView, ReceiptLineView, ReceiptView
+from secondface.domain import ledger
+from secondface.spec.views import EventView, JobStateName, JobView, LedgerEntryView, ReceiptLineView, ReceiptView
 
 JOB = JobView(
     id="job_01m8nyme4kcpr0acj6g2d8v6zf", state="queued", tier="a10g", priority=0, created_ms=1_790_000_000_000,
@@ -79,7 +82,29 @@ def test_an_entry_says_from_where_to_where(capsys: pytest.CaptureFixture[str]) -
     told = capsys.readouterr().out
     assert JOB.id in told
     assert "¥0.03" in told
-    assert "held → revenue" in told.replace("\n", " ")
+    assert "set aside → revenue" in told
+
+
+def test_in_chinese_no_word_of_states_or_ledger_stays_english(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LANGUAGE", "zh")
+    purses = [
+        ledger.wallet("a"), ledger.held("a"), ledger.revenue("a"), ledger.funding("a"), ledger.SUPPLIER,
+        ledger.DEVICE_COST,
+    ]  # fmt: skip
+    try:
+        speak("zh")
+        kinds = get_args(LedgerEntryView.model_fields["kind"].annotation)
+        for kind in kinds:
+            postings = {name.partition(":")[0]: 30_000 for name in purses}
+            entry = LedgerEntryView(number=4, kind=kind, subject="7", at_ms=0, currency="CNY", postings=postings)
+            show_entries(Screen(), [entry])
+        show_jobs(Screen(), [JOB.model_copy(update={"id": "7", "state": state}) for state in get_args(JobStateName)])
+    finally:
+        speak("en")
+    told = capsys.readouterr().out
+    assert re.findall("[A-Za-z]{2,}", told) == []
 
 
 def test_a_line_of_an_event() -> None:

@@ -51,3 +51,18 @@ def test_names_with_brackets_are_printed_as_they_are(capsys: pytest.CaptureFixtu
     screen.rows([("[bold]x", "y")])
     assert "[red]clip[/red].mp4" in (out := capsys.readouterr().out)
     assert "[bold]x" in out
+
+
+def test_what_is_piped_is_neither_wrapped_nor_cut(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable, value in (("COLUMNS", "40"), ("FORCE_COLOR", "")):
+        monkeypatch.setenv(variable, value)
+    address = "https://example.org/" + "a" * 300
+    screen = Screen()
+    screen.rows([("source", address, "a remark of several words " * 9), ("x", "y", "z")], whole=[0])
+    screen.line(f"{address} says so")
+    screen.heading(address)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert [address in line for line in lines] == [True, False, True, True]

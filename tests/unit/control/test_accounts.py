@@ -29,29 +29,49 @@ def operator(service: Service) -> Caller:
 # ---- the first start -------------------------------------------------------------------------------------------------
 
 
+def started(accounts: Accounts, *, new_key: bool = False) -> str | None:
+    """What one start shows."""
+    shown: list[str | None] = []
+    accounts.start(shown.append, new_key=new_key)
+    assert len(shown) == 1
+    return shown[0]
+
+
 def test_the_first_start_gives_a_key_once(service: Service, accounts: Accounts) -> None:
-    text = accounts.first_start()
+    text = started(accounts)
     assert text is not None
     caller = service.keyring.caller(text)
     assert (caller.account.id, "admin" in caller.scopes) == (DEFAULT_ACCOUNT, True)
     standing = accounts.standing(caller)
     assert (standing.balance_micros, standing.budgets[0].span) == (1_000_000_000, "day")
-    assert accounts.first_start() is None
+    assert started(accounts) is None
     assert accounts.standing(caller).balance_micros == 1_000_000_000
 
 
-def test_a_first_start_that_died_halfway_is_finished(service: Service, accounts: Accounts) -> None:
-    issue, service.keyring.issue = service.keyring.issue, _power_cut  # type: ignore[method-assign]
+def test_a_first_start_that_died_before_or_after_it_showed_the_key_is_finished(
+    service: Service, accounts: Accounts
+) -> None:
+    seen: list[str] = []
+
+    def cut(text: str | None) -> None:
+        seen.append(text or "")
+        raise KeyboardInterrupt
+
     with pytest.raises(KeyboardInterrupt):
-        accounts.first_start()
-    service.keyring.issue = issue  # type: ignore[method-assign]
-    text = accounts.first_start()
+        accounts.start(cut)
+    with pytest.raises(KeyUnknown):
+        service.keyring.caller(seen[0])
+    text = started(accounts)
     assert text is not None
     assert accounts.standing(service.keyring.caller(text)).balance_micros == 1_000_000_000
 
 
-def _power_cut(*_arguments: object, **_words: object) -> tuple[object, str]:
-    raise KeyboardInterrupt
+def test_a_lost_key_is_replaced_by_another_start(service: Service, accounts: Accounts) -> None:
+    first, second = started(accounts), started(accounts, new_key=True)
+    assert first and second and first != second
+    for text in (first, second):
+        assert "admin" in service.keyring.caller(text).scopes
+    assert started(accounts) is None
 
 
 # ---- operators -------------------------------------------------------------------------------------------------------
