@@ -98,12 +98,15 @@ class FaceLayout:
         """The atlas's zones and the source's light on the coarse canvas."""
         fixed = [cv2.split(_look_up(part, self.atlas_map, COARSE_DENSITY)) for part in _zone_stack(self.feather)]
         own = _look_up(atlas.coarse, self.atlas_map, COARSE_DENSITY)
+        aslant = cv2.split(_look_up(atlas.aslant, self.atlas_map, COARSE_DENSITY))
         bridge, right, left = fixed[2]
         return CoarseZones(
             *fixed[0],
             *fixed[1],
             glasses=(bridge, right, left),
             certain=own[..., 3],
+            relief=aslant[0],
+            facing=aslant[1],
             light=np.ascontiguousarray(own[..., :3]),
         )
 
@@ -117,18 +120,25 @@ class FaceLayout:
         for ring in (RIGHT_EYE, LEFT_EYE, INNER_LIPS):
             polygon = np.round((self.points[list(ring), :2] - 0.5) * 16).astype(np.int32)
             cv2.fillPoly(mask, [polygon], 255, cv2.LINE_AA, 4)
-        mask = cv2.GaussianBlur(mask, (0, 0), max(0.5, 0.004 * self.width_px, blur_px))
-        return (np.maximum(mask, self._mouth_corners(blur_px)) / np.float32(255)).astype(np.float32)
+        mask = np.asarray(cv2.GaussianBlur(mask, (0, 0), max(0.5, 0.004 * self.width_px, blur_px)), np.uint8)
+        self._open_corners(mask, blur_px)
+        return mask.astype(np.float32) / np.float32(255)
 
-    def _mouth_corners(self, blur_px: float) -> npt.NDArray[np.uint8]:
-        """[h,w] 0..255: the corners of an open mouth. The source's, seen closed, would be pulled into dark webs."""
-        mask = np.zeros((self.box.height, self.box.width), np.uint8)
+    def _open_corners(self, mask: npt.NDArray[np.uint8], blur_px: float) -> None:
+        """Add the corners of an open mouth to 0..255. The source's, seen closed, would be pulled into dark webs."""
         reach = _CORNER_REACH * self.width_px
+        softness = max(0.5, reach / 3, blur_px)
         for (x, y), open_share in mouth_corners(self.points):
-            if open_share * reach > 0.5:
-                centre = (round((x - 0.5) * 16), round((y - 0.5) * 16))
-                cv2.circle(mask, centre, round(reach * open_share * 16), (255.0,), -1, cv2.LINE_AA, 4)
-        return np.asarray(cv2.GaussianBlur(mask, (0, 0), max(0.5, reach / 3, blur_px)), np.uint8)
+            radius = reach * open_share
+            around = Box.around(np.array([[x, y]], np.float32), radius + 4 * softness)
+            around = around.clip(self.box.width, self.box.height)
+            if radius <= 0.5 or not around.width or not around.height:
+                continue
+            corner = np.zeros((around.height, around.width), np.uint8)
+            centre = (round((x - around.x0 - 0.5) * 16), round((y - around.y0 - 0.5) * 16))
+            cv2.circle(corner, centre, round(radius * 16), (255.0,), -1, cv2.LINE_AA, 4)
+            place = mask[around.y0 : around.y1, around.x0 : around.x1]
+            cv2.max(place, cv2.GaussianBlur(corner, (0, 0), softness), dst=place)
 
 
 @dataclass(frozen=True)
@@ -145,6 +155,10 @@ class CoarseZones:
     lips_look: Float
     glasses: tuple[Mask01, Mask01, Mask01]
     certain: Mask01
+    relief: Float
+    """Log lightness that the face's own relief gives it in the source's picture, ..."""
+    facing: Float
+    """... and how squarely that sees it (cosine)."""
     light: Float
 
 

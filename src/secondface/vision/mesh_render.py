@@ -37,7 +37,7 @@ class Canvas:
         height, width = self.triangle.shape
         x = np.arange(width, dtype=np.float32)[None, :, None] + 0.5
         y = np.arange(height, dtype=np.float32)[:, None, None] + 0.5
-        per_pixel = table[self.triangle]
+        per_pixel = np.take(table, self.triangle, 0, mode="wrap")  # -1 wraps to the zeros at the end
         return per_pixel[:, :, 0] * x + per_pixel[:, :, 1] * y + per_pixel[:, :, 2]
 
 

@@ -71,6 +71,8 @@ class PreparedSwap:
     frame: Frame
     target: RGB8
     layout: FaceLayout
+    openings: Mask01
+    """[h,w] of the box, where the target is sharp."""
     relit: Relit
     atlas: SourceAtlas
     colour: float
@@ -105,11 +107,13 @@ class MeshSwapper:
         if layout is None:
             return None
         target = frame.read(layout.box)
-        openings = layout.shrink(layout.openings())
-        relit = relight(layout, layout.shrink(target), openings, atlas, self._options.occlusion, memory.lips)
+        openings = layout.openings()
+        relit = relight(
+            layout, layout.shrink(target), layout.shrink(openings), atlas, self._options.occlusion, memory.lips
+        )
         memory.lips = _ease(memory.lips, relit.lips_seen, 0.3)
         memory.colour = _ease(memory.colour, relit.colour, 0.2)
-        return PreparedSwap(frame, target, layout, relit, atlas, memory.colour, memory)
+        return PreparedSwap(frame, target, layout, openings, relit, atlas, memory.colour, memory)
 
     def blend(self, prepared: PreparedSwap) -> Box:
         """The second half: all that is done at the frame's own resolution. In the order of `prepare`."""
@@ -132,7 +136,8 @@ class MeshSwapper:
         """The new pixels of the box, with DARK_OFFSET added until the end."""
         layout, relit, memory, target = prepared.layout, prepared.relit, prepared.memory, prepared.target
         alpha = layout.enlarge(relit.alpha)
-        outside = 1 - layout.openings(memory.texture.blur_px if memory.texture else 0.0)
+        blur_px = memory.texture.blur_px if memory.texture else 0.0
+        outside = 1 - (layout.openings(blur_px) if blur_px > 0 else prepared.openings)
         new = cv2.multiply(_lifted(layout.sample(prepared.atlas)), layout.enlarge(relit.gain))
         seen = layout.enlarge(layout.covered)
         under = _lifted(cv2.blendLinear(layout.bend(target), target, seen, 1 - seen))

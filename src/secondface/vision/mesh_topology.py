@@ -106,6 +106,8 @@ class Zones:
     """Below the nose, where hair thins out into skin."""
     glasses: tuple[Mask01, Mask01, Mask01]
     """Where glasses show against skin: on the nose's bridge, under the right eye, under the left eye."""
+    sides: Mask01
+    """Cheeks and temples, beyond nose and mouth: what a picture from the front sees aslant."""
     core: Mask01
     """Cheeks, nose and the middle of the forehead: skin on nearly every face, beard, fringe or not."""
 
@@ -129,6 +131,8 @@ def zones(density: int, feather: float) -> Zones:
     oval = paint(OVAL, soften=0.001)
     depth = cv2.distanceTransform((oval > 0.5).astype(np.uint8), cv2.DIST_L2, 5) / density
     height = np.arange(shape[0], dtype=np.float32)[:, None] / density
+    middle_x = float(topology().atlas[[127, 356], 0].mean())
+    across = np.abs(np.arange(shape[1], dtype=np.float32)[None] / density - middle_x)
     brow_line = float(topology().atlas[[66, 296], 1].mean())
     nose_line = float(topology().atlas[2, 1])
     forehead = np.clip((brow_line - height) / 0.15, 0, 1)
@@ -145,6 +149,7 @@ def zones(density: int, feather: float) -> Zones:
         lip=paint(LOWER_LIP),
         beard=np.broadcast_to(np.clip((height - nose_line) / 0.06, 0, 1), shape).astype(np.float32),
         glasses=(paint(NOSE_BRIDGE), paint(UNDER_RIGHT_EYE), paint(UNDER_LEFT_EYE)),
+        sides=np.broadcast_to(np.clip((across - 0.20) / 0.12, 0, 1), shape).astype(np.float32),
         core=(paint(CORE) * (1 - features)).astype(np.float32),
     )
 

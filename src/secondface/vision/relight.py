@@ -34,6 +34,8 @@ _TARGET_SHADE = 0.7
 """The part of the target's light and shade, as a power, that falls on the middle of the new face; all at the rim."""
 _OWN_SHADE = 0.15
 """The part of the source's own light and shade that is taken off there."""
+_SAME_VIEW, _OTHER_VIEW = 0.2, 0.1
+"""A place is seen so much more squarely (cosine) before its shade is changed, and by so much more all of it."""
 _LIPS_COVERED, _LIPS_SEEN = 0.30, 0.42
 """Agreement with the look of lips below which a hand hides them, and above which nothing does."""
 
@@ -63,7 +65,7 @@ def relight(
     bent = layout.bend_small(small)
     zone = layout.zones(atlas)
     core = zone.core * (layout.seen > 0.3)
-    shading = fit_shading(bent, layout.normals, zone.skin, core * skin_likelihood(bent, core))
+    shading = fit_shading(bent, layout.normals, zone.skin, core)
     plain = skin_likelihood(bent, core, shading)
     free = np.ones_like(layout.seen)
     lips = 1.0
@@ -83,6 +85,7 @@ def relight(
     alpha *= _thinned_out((1 - bare) * zone.skin * zone.beard, zone.middle, layout.coarse_width)
     shown = alpha * (1 - openings)
     gain = (light + np.float32(DARK_OFFSET)) / np.maximum(zone.light + np.float32(DARK_OFFSET), 1)
+    gain *= cv2.exp(-zone.relief * _turned_to_view(layout, zone.facing))[..., None]
     np.clip(gain, 0.05, 12, out=gain)
     lifted = bent + np.float32(DARK_OFFSET)
     meeting = skin * layout.seen * zone.certain * bare
@@ -93,6 +96,11 @@ def relight(
     gain *= _tone_factor(small, bent, sampled * gain, shown, layout.heart)
     colour = _colourfulness(lifted, sampled * gain, light + np.float32(DARK_OFFSET), shown)
     return Relit(layout.soften(gain), alpha, zone.skin * free * layout.seen, light, colour, lips)
+
+
+def _turned_to_view(layout: FaceLayout, facing: Float) -> Mask01:
+    """[h,w] how much more squarely than in the source's picture a place is seen: there its shade would be a patch."""
+    return np.clip((layout.normals[..., 2] - facing - _SAME_VIEW) / _OTHER_VIEW, 0, 1)
 
 
 def _bare_share(new: Float, light: Float) -> Mask01:

@@ -6,10 +6,11 @@ bright skin should be also where most of the face is in shade, so that a lit che
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 
 from secondface.frames import Float, Mask01
-from secondface.vision.skin_light import MEAN, body_share
+from secondface.vision.skin_light import MEAN, body_share, light_field, skin_likelihood
 
 _STEP = 2
 """Every second pixel of the coarse canvas is enough for nine numbers."""
@@ -18,17 +19,21 @@ _CORE_TERMS = 4
 _RIDGE = 0.01
 _STRANGE = 0.45
 """Log ratio to the expected lightness at which a pixel counts for little."""
+_LIFT = np.float32(5)
+_MOST_RELIEF = 0.3
+"""Beyond it the nine numbers are guessing: nostrils, lids, and what a hand hides."""
 
 
 def fit_shading(rgb: Float, normals: Float, skin: Mask01, core: Mask01) -> Float:
     """[h,w,3] the colour that skin would have at each pixel; `normals` [h,w,3] of unit length, z towards the camera.
 
-    Begins with `core`, which is surely skin, then takes in all of `skin` that agrees.
+    Begins with what looks like skin in `core`, where hardly anything else is, then takes in all of `skin` that agrees.
     """
     basis = _harmonics(normals)
     coarse = (slice(None, None, _STEP), slice(None, None, _STEP))
-    columns, pixels = basis[coarse].reshape(-1, basis.shape[2]), rgb[coarse].reshape(-1, 3)
-    weights = core[coarse].reshape(-1)
+    columns, pixels = basis[coarse].reshape(-1, basis.shape[2]), np.ascontiguousarray(rgb[coarse])
+    weights = (core[coarse] * skin_likelihood(pixels, core[coarse])).reshape(-1)
+    pixels = pixels.reshape(-1, 3)
     if float(weights.sum()) < 16:
         return np.full_like(rgb, pixels.mean(0))
     darkest = 0.3 * np.average(pixels, 0, weights)
@@ -41,6 +46,14 @@ def fit_shading(rgb: Float, normals: Float, skin: Mask01, core: Mask01) -> Float
         numbers = _solve(columns, pixels, weights)
         expected = columns @ numbers
     return np.maximum(basis @ numbers, darkest).astype(np.float32)
+
+
+def relief(shading: Float, skin: Mask01, reach_px: float) -> Float:
+    """[h,w] log factor: how a face models itself in the light on it, beside that light as blurred by `reach_px`."""
+    lightness, broad = (
+        cv2.transform(image, MEAN[None]) + _LIFT for image in (shading, light_field(shading, skin, reach_px))
+    )
+    return np.clip(cv2.log(lightness / broad), -_MOST_RELIEF, _MOST_RELIEF)
 
 
 def _harmonics(normals: Float) -> Float:

@@ -24,7 +24,9 @@ _DARKEST = 0.5
 _BURNT = 250
 """A channel so bright has lost what is under the shine."""
 _SPARSE = 2
-"""Every second pixel of every second row is enough for a median."""
+"""Every second pixel of every second row is enough for a median, ..."""
+_DENSE_PIXELS = 12_000
+"""... unless there are fewer than this."""
 _FAR = 3.0
 """In spreads."""
 _GREYISH = 0.05
@@ -62,7 +64,8 @@ def skin_likelihood(rgb: Float, core: Mask01, light: Float | None = None) -> Mas
     Shafer 1985): a white cup has none.
     """
     inside = core > 0.5
-    if np.count_nonzero(inside[::_SPARSE, ::_SPARSE]) < 16:
+    thinned = (slice(None, None, _SPARSE),) * 2 if inside.size > _DENSE_PIXELS else np.s_[:, :]
+    if np.count_nonzero(inside[thinned]) < 16:
         return np.ones(rgb.shape[:2], np.float32)
     reference = light if light is not None else np.median(rgb[inside], axis=0).astype(np.float32)
     mean, expected = cv2.transform(rgb, MEAN[None]), reference @ MEAN
@@ -74,11 +77,11 @@ def skin_likelihood(rgb: Float, core: Mask01, light: Float | None = None) -> Mas
     brighter = np.clip(axes[..., 0] / 0.3, 0, 1)
     lit = 1 / (1 + 2 * brighter)
     burnt = cv2.max(cv2.max(rgb[..., 0], rgb[..., 1]), rgb[..., 2]) >= _BURNT
-    some = inside[::_SPARSE, ::_SPARSE]
+    some = inside[thinned]
     distance = np.zeros(rgb.shape[:2], np.float32)
     for axis, floor in enumerate(floors):
         values = np.ascontiguousarray(axes[..., axis])
-        middle, spread = _middle_and_spread(values[::_SPARSE, ::_SPARSE][some], floor)
+        middle, spread = _middle_and_spread(values[thinned][some], floor)
         away = (values - middle) / spread
         if axis == 0:
             away *= lit

@@ -16,7 +16,7 @@ from secondface.vision.face_cover import covered_share
 from secondface.vision.mesh_render import normals, rasterise
 from secondface.vision.mesh_shape import symmetric
 from secondface.vision.mesh_topology import MESH_POINTS, Zones, atlas_shape, topology, with_skirt, zones
-from secondface.vision.shading import fit_shading
+from secondface.vision.shading import fit_shading, relief
 from secondface.vision.skin_light import light_field, skin_likelihood
 from secondface.vision.source_cover import grows_beard, thin_cover
 
@@ -48,6 +48,9 @@ class SourceAtlas:
     coarse: Float
     """[h,w,4] at COARSE_DENSITY: the light field of the texture, and where the texture really shows this person's face
     (1), not hair, hand, glasses or a guess (0)."""
+    aslant: Float
+    """[h,w,2] at COARSE_DENSITY: log lightness that the relief of cheeks and temples gives them in their picture, and how
+    squarely that sees each texel (cosine)."""
     shape: Float
     """[468,3] the mesh of the picture that shows the face best."""
 
@@ -90,12 +93,12 @@ def build_atlas(pictures: Sequence[tuple[RGB8, Face]], enlarge: Callable[[RGB8],
     views = [_unroll(rgb, face, density) for rgb, face in pictures]
     best = int(np.argmax([view.trust.sum() for view in views]))
     views.insert(0, views.pop(best))
-    texture, coarse = _merge(views, density)
+    texture, coarse, aslant = _merge(views, density)
     levels = [texture]
     while density >> len(levels) >= 32:
         above = levels[-1]
         levels.append(cv2.resize(above, (above.shape[1] // 2, above.shape[0] // 2), interpolation=cv2.INTER_AREA))
-    return SourceAtlas(tuple(levels), density, coarse, symmetric(pictures[best][1].points[:MESH_POINTS]))
+    return SourceAtlas(tuple(levels), density, coarse, aslant, symmetric(pictures[best][1].points[:MESH_POINTS]))
 
 
 def _enlarged(rgb: RGB8, face: Face, enlarge: Callable[[RGB8], RGB8]) -> tuple[RGB8, Face]:
@@ -123,7 +126,7 @@ def _unroll(rgb: RGB8, face: Face, density: int) -> _View:
     return _View(seen.astype(np.float32), trust.astype(np.float32), np.ascontiguousarray(carried[..., 2:]))
 
 
-def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
+def _merge(views: list[_View], density: int) -> tuple[RGB8, Float, Float]:
     """Add to the best view what other views, and then the other half of the face, know better."""
     shape = atlas_shape(COARSE_DENSITY)
     zone = zones(COARSE_DENSITY, 0.1)
@@ -132,14 +135,16 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
         return cv2.resize(image, (shape[1], shape[0]), interpolation=cv2.INTER_AREA)
 
     first = views[0]
-    light = certain = None
+    light = certain = aslant = None
     detail = trust = None
     for view in (*views, *[_mirrored(view, density) for view in views]):
-        here_light, here_certain = _lit_and_certain(coarse(view.rgb), coarse(view.trust), coarse(view.normals), zone)
+        here_light, here_certain, here_aslant = _lit_and_certain(
+            coarse(view.rgb), coarse(view.trust), coarse(view.normals), zone
+        )
         full = (first.rgb.shape[1], first.rgb.shape[0])
         ratio = view.rgb / np.maximum(cv2.resize(here_light, full, interpolation=cv2.INTER_LINEAR), 4)
-        if detail is None or trust is None or light is None or certain is None:
-            detail, trust, light, certain = ratio, view.trust, here_light, here_certain
+        if detail is None or trust is None or light is None or certain is None or aslant is None:
+            detail, trust, light, certain, aslant = ratio, view.trust, here_light, here_certain, here_aslant
             continue
         # Switch over within a narrow range of trust: a mean of two views would blur both.
         take = np.clip((view.trust * 0.8 - trust) / 0.15 + 0.5, 0, 1)
@@ -147,7 +152,8 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
         detail += take[..., None] * (ratio - detail)
         trust = np.maximum(trust, view.trust * 0.8)
         certain += coarse(take) * (here_certain - certain)
-    assert detail is not None and light is not None and certain is not None
+        aslant += coarse(take)[..., None] * (here_aslant - aslant)
+    assert detail is not None and light is not None and certain is not None and aslant is not None
     detail /= cv2.resize(_stray_light(coarse(detail), zone.skin * certain), (detail.shape[1], detail.shape[0]))[
         ..., None
     ]
@@ -155,14 +161,15 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float]:
     light = np.sqrt(light * _flip(light, COARSE_DENSITY))  # a lamp at one side goes too
     full_light = cv2.resize(light, (detail.shape[1], detail.shape[0]), interpolation=cv2.INTER_LINEAR)
     texture = np.clip(detail * full_light + 0.5, 0, 255).astype(np.uint8)
-    return texture, np.dstack([light, certain]).astype(np.float32)
+    return texture, np.dstack([light, certain]).astype(np.float32), aslant.astype(np.float32)
 
 
-def _lit_and_certain(rgb: Float, trust: Mask01, normals: Float, zone: Zones) -> tuple[Float, Mask01]:
-    """Of one coarse view: the light on its skin [h,w,3], and where it shows this person and nothing else [h,w]."""
+def _lit_and_certain(rgb: Float, trust: Mask01, normals: Float, zone: Zones) -> tuple[Float, Mask01, Float]:
+    """Of one coarse view: the light on its skin [h,w,3], where it shows this person and nothing else [h,w], and
+    `SourceAtlas.aslant`."""
     core = zone.core * (trust > 0.15)
     plain = skin_likelihood(rgb, core)
-    shading = fit_shading(rgb, normals, zone.skin * (trust > 0.02), core * plain)
+    shading = fit_shading(rgb, normals, zone.skin * (trust > 0.02), core)
     covered = covered_share(skin_likelihood(rgb, core, shading), zone, COARSE_DENSITY, zone.beard, crossing=False)
     # Shading fitted to stubble takes it for shade; the light on cheeks and nose does not.
     wide = light_field(rgb, core * plain, _WIDE_REACH * COARSE_DENSITY)
@@ -172,7 +179,9 @@ def _lit_and_certain(rgb: Float, trust: Mask01, normals: Float, zone: Zones) -> 
     if grows_beard(rgb, covered, zone, trust, COARSE_DENSITY):
         covered = covered * (1 - zone.beard)
     covered = covered * (1 - thin_cover(covered, zone.skin, COARSE_DENSITY))
-    return light, (np.clip(trust * 4, 0, 1) * (1 - covered)).astype(np.float32)
+    shade = relief(shading, zone.skin * (trust + 0.02), LIGHT_REACH * COARSE_DENSITY)
+    aslant = np.dstack([shade * zone.sides, normals[..., 2]])
+    return light, (np.clip(trust * 4, 0, 1) * (1 - covered)).astype(np.float32), aslant
 
 
 def _stray_light(detail: Float, skin: Mask01) -> Mask01:

@@ -59,6 +59,23 @@ def test_coloured_and_one_sided_light_are_kept() -> None:
         )
 
 
+def test_the_shade_on_a_sources_cheeks_does_not_come_along() -> None:
+    """A face lit from the front darkens towards its sides; on a target turned away that would be a grey patch."""
+    lit, points = picture(mesh(340, 300, 300), (600, 600)), mesh(340, 300, 300)
+    layout = lay_out(ArrayFrame(lit), face(points), np.zeros((MESH_POINTS, 2), np.float32), 0.06)
+    assert layout is not None
+    part = lit[layout.box.y0 : layout.box.y1, layout.box.x0 : layout.box.x1]
+    part[:] = part * (0.4 + 0.6 * np.clip(layout.enlarge(layout.normals[..., 2]), 0.2, 1))[..., None]
+    away, atlas = mesh(180, 200, 200, pose=turned(yaw=30)), build_atlas([(lit, face(points))])
+    layout, relit, _ = light_up(picture(away, noise=0), atlas, away)
+    new = ((layout.sample_small(atlas) + DARK_OFFSET) * relit.gain - DARK_OFFSET).mean(2)
+    facing = layout.zones(atlas).facing
+    turned_here = layout.normals[..., 2] - facing > 0.2
+    shown = (relit.alpha > 0.9) & (relit.skin > 0.9)
+    at_side, in_middle = (np.median(new[shown & part]) for part in (turned_here, facing > 0.9))
+    assert at_side == pytest.approx(in_middle, rel=0.08)
+
+
 def test_alpha_is_whole_inside_and_nothing_on_the_outline_and_in_profile() -> None:
     layout, relit, _ = light_up(picture(POINTS), atlas_of(TAN))
     assert 0 <= relit.alpha.min() <= relit.alpha.max() <= 1.0001
