@@ -138,7 +138,7 @@ class FaceLayout:
             centre = (round((x - around.x0 - 0.5) * 16), round((y - around.y0 - 0.5) * 16))
             cv2.circle(corner, centre, round(radius * 16), (255.0,), -1, cv2.LINE_AA, 4)
             place = mask[around.y0 : around.y1, around.x0 : around.x1]
-            cv2.max(place, cv2.GaussianBlur(corner, (0, 0), softness), dst=place)
+            place[:] = cv2.max(place, cv2.GaussianBlur(corner, (0, 0), softness))
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ class SourceAtlas:
     """[h,w,4] at COARSE_DENSITY: the light field of the texture, and where the texture really shows this person's face
     (1), not hair, hand, glasses or a guess (0)."""
     aslant: Float
-    """[h,w,2] at COARSE_DENSITY: log lightness that the relief of cheeks and temples gives them in their picture, and how
-    squarely that sees each texel (cosine)."""
+    """[h,w,2] at COARSE_DENSITY: log lightness that the relief of cheeks and temples gives them in their picture, and
+    how squarely that sees each texel (cosine)."""
     shape: Float
     """[468,3] the mesh of the picture that shows the face best."""
 
