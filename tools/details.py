@@ -3,8 +3,8 @@
 python -m tools.details            # add new sentences to details.json, drop those that are gone
 python -m tools.details --check    # say what has no translation, change nothing
 
-The rooms below the command line write f-strings; a blank of such a sentence is {0}, {1}, … here. secondface.cli.details
-recognises a text as a filled-in sentence and fills in its translation.
+The rooms below the two doors write f-strings; a blank of such a sentence is {0}, {1}, … here. A text is recognised by
+secondface.language.details as a filled-in sentence, and its translation is filled in.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from secondface.language import LOCALE_FOLDER
 from tools.translations import CLI, LANGUAGES, placeholders
 from tools.write_error_docs import error_classes
 
 PACKAGE = CLI.parent
-ROOMS = ("cli", "media", "models", "pipeline", "provenance", "spec", "vision", "compose", "settings")
-"""Whose sentences a run of the command line can show."""
+ROOMS = (
+    "cli", "media", "models", "pipeline", "provenance", "spec", "vision", "compose", "settings", "gateway", "control",
+    "domain", "storage", "sdk",
+)  # fmt: skip
+"""Whose sentences a run of the command line, or an answer of the service, can show."""
 _SPOKEN = ("note", "reason", "where", "detail")
 """A text that is kept under a name with such a word in it is said to people."""
 FROM_OTHERS = (
@@ -159,7 +163,7 @@ def _has_words(text: str) -> bool:
 
 
 def details_file(language: str) -> Path:
-    return CLI / "locale" / language / "details.json"
+    return LOCALE_FOLDER / language / "details.json"
 
 
 def load(language: str) -> dict[str, str]:

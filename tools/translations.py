@@ -17,6 +17,7 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
+from secondface.language import LOCALE_FOLDER
 from secondface.settings import Settings
 from tools.write_error_docs import error_classes
 
@@ -58,7 +59,8 @@ def messages() -> Iterator[tuple[str | tuple[str, str], str]]:
             yield text, f"cli/{name}"
     for error in error_classes():
         yield error.title(), "errors.py"
-        yield error().remedy, "errors.py"
+        yield error.advice("command"), "errors.py"
+        yield error.advice("api"), "errors.py"
     for field in Settings.model_fields.values():
         yield field.description or "", "settings.py"
     for text in FROM_CLICK:
@@ -66,7 +68,7 @@ def messages() -> Iterator[tuple[str | tuple[str, str], str]]:
 
 
 def po_file(language: str) -> Path:
-    return CLI / "locale" / language / "LC_MESSAGES" / f"{DOMAIN}.po"
+    return LOCALE_FOLDER / language / "LC_MESSAGES" / f"{DOMAIN}.po"
 
 
 def load(language: str) -> Catalog:

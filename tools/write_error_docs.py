@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from secondface import errors
+from secondface.advice import API_MARK
 from secondface.errors import SecondfaceError
 from secondface.gateway import refusals
 from secondface.sdk import problems
@@ -40,7 +41,9 @@ def _place(error: type[SecondfaceError]) -> int:
 
 
 def _remedy(error: type[SecondfaceError]) -> str:
-    return inspect.cleandoc(error.__doc__ or "").partition("\n")[2].strip()
+    """The paragraphs as they are written, the API's with a head."""
+    text = inspect.cleandoc(error.__doc__ or "").partition("\n")[2].strip()
+    return text.replace(f"\n{API_MARK}", "\n\nOver HTTP: ")
 
 
 def _yes(answer: bool) -> str:

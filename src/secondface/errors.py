@@ -20,14 +20,16 @@ SecondfaceError                       code, fault, retryable, remedy
     ├── LeaseLost, WorkerLost, InputPoisonous, StorageUnavailable
     └── EncodeFailed, DiskFull, InternalFault
 
-The first line of a class's docstring is its default message, the rest is the remedy. Arguments are attributes.
-A code is stable and never reused. This module knows nothing of HTTP, exit codes or languages.
+The first line of a class's docstring is its default message, the rest is the remedy; a part that begins with
+`API:` is the remedy in the words of the HTTP API, where those of the command line do not serve. Arguments are
+attributes. A code is stable and never reused. This module knows nothing of HTTP, exit codes or languages.
 """
 
 from __future__ import annotations
 
-import inspect
 from typing import ClassVar, Literal
+
+from secondface.advice import Surface, advice_in
 
 Fault = Literal["caller", "provider"]
 
@@ -36,6 +38,7 @@ class SecondfaceError(Exception):
     """Something went wrong in secondface.
 
     Look at `code` and `remedy`; `secondface doctor` shows what this machine can run.
+    API: Send it again; if it fails again, report the code and the request's id.
     """
 
     code: ClassVar[str] = "secondface_error"
@@ -56,18 +59,19 @@ class SecondfaceError(Exception):
     @classmethod
     def title(cls) -> str:
         """The one-line message of this class of error."""
-        return _docstring_parts(cls)[0]
+        return advice_in(cls).title
+
+    @classmethod
+    def advice(cls, surface: Surface) -> str:
+        """What to do about errors of this class, in the words of the command line or in those of the HTTP API."""
+        said = advice_in(cls)
+        return said.api or said.command if surface == "api" else said.command
 
     @property
     def remedy(self) -> str:
         """What the caller or the operator can do about it; a service that was asked may know better than the class."""
         told = self.facts.get("remedy")
-        return told if isinstance(told, str) and told else _docstring_parts(type(self))[1]
-
-
-def _docstring_parts(cls: type[SecondfaceError]) -> tuple[str, str]:
-    lines = inspect.cleandoc(cls.__doc__ or cls.__name__).split("\n")
-    return lines[0].strip(), " ".join(line.strip() for line in lines[1:] if line.strip())
+        return told if isinstance(told, str) and told else self.advice("command")
 
 
 def _rebuild(cls: type[SecondfaceError], detail: str, facts: dict[str, object]) -> SecondfaceError:
@@ -88,6 +92,7 @@ class InvalidPipeline(BadRequest):
     """The pipeline is not valid.
 
     `secondface steps` lists the steps and their parameters.
+    API: GET /v1/steps lists the steps and their parameters.
     """
 
     code = "invalid_pipeline"
@@ -97,6 +102,7 @@ class UnknownStep(InvalidPipeline):
     """There is no step of that name.
 
     `secondface steps` lists the steps and their parameters.
+    API: GET /v1/steps lists the steps and their parameters.
     """
 
     code = "unknown_step"
@@ -106,6 +112,7 @@ class StepUnloadable(InvalidPipeline):
     """A step that another package brings cannot be used.
 
     `secondface steps` says why; repair or remove that package, or leave the step out.
+    API: Leave the step out, or ask the operator of the service to repair the package that brings it.
     """
 
     code = "step_unloadable"
@@ -115,6 +122,7 @@ class InvalidOption(BadRequest):
     """An option has a value that it cannot take.
 
     `secondface run --help` explains each option with examples.
+    API: The message names the field; `/openapi.json` describes each field with an example.
     """
 
     code = "invalid_option"
@@ -124,6 +132,7 @@ class InvalidSetting(BadRequest):
     """A setting has a value that it cannot take.
 
     `secondface config show` prints each setting, where its value came from, and what it means.
+    API: The service is set up wrongly; tell its operator.
     """
 
     code = "invalid_setting"
@@ -134,6 +143,8 @@ class TooManySources(BadRequest):
 
     Use one source, or say who gets which face with --map SOURCE=INDEX or --map SOURCE=REFERENCE_IMAGE.
     Several pictures of one person belong together: --same-person combines them.
+    API: Send one source, or say with `mapping` which source goes to which face. Several pictures of one person belong
+    together: `same_person` combines them.
     """
 
     code = "too_many_sources"
@@ -143,6 +154,8 @@ class MappingUnresolved(BadRequest):
     """A --map entry names a source or a face that does not exist.
 
     Write SOURCE=INDEX (faces count from 0, left to right) or SOURCE=REFERENCE_IMAGE, with SOURCE one of the -s files.
+    API: An entry of `mapping` is {"source": N, "index": FACE} (faces count from 0, left to right) or {"source": N,
+    "like": INPUT}; sources count from 0.
     """
 
     code = "mapping_unresolved"
@@ -170,6 +183,7 @@ class OutputOccupied(BadRequest):
     """A file of the output's name exists already.
 
     Choose another name, or pass -y to overwrite it.
+    API: Choose another name.
     """
 
     code = "output_occupied"
@@ -180,6 +194,8 @@ class OutputFormatUnsupported(BadRequest):
 
     For pictures use .png, .jpg, .webp, .avif, .tiff or .gif; for animations .gif, .webp or .apng; for video .mp4,
     .mov, .mkv or .webm.
+    API: Choose with `output`: png, jpeg, webp, avif or tiff for pictures; gif, webp or apng for animations; mp4, mov,
+    mkv or webm for video.
     """
 
     code = "output_format_unsupported"
@@ -189,6 +205,7 @@ class CodecUnavailable(BadRequest):
     """This machine cannot run that encoder or decoder.
 
     Leave the option out to use the processor, or pass --encoder gpu, which takes what the machine has and says so.
+    API: Leave the codec or the encoder out of `video`, so that the service chooses.
     """
 
     code = "codec_unavailable"
@@ -235,6 +252,7 @@ class MediaTooLarge(BadMedia):
     """The picture or video is larger than the limit.
 
     Make it smaller, or raise the limit in the settings (`secondface config show`).
+    API: Make it smaller, or ask the operator of the service for a higher limit.
     """
 
     code = "media_too_large"
@@ -272,6 +290,7 @@ class NoFaceInTarget(FaceProblem):
     """No face was found in the target.
 
     Check the target, choose other faces with --faces, or pass --allow-no-face to keep it unchanged.
+    API: Check the target, choose other faces with `faces`, or set `allow_no_face` to keep it unchanged.
     """
 
     code = "no_face_in_target"
@@ -281,6 +300,7 @@ class ReferenceFaceNotFound(FaceProblem):
     """Nobody in the target looks like the reference picture.
 
     Take the reference from the target itself, or choose faces by position with --faces left-to-right.
+    API: Take the reference from the target itself, or choose faces by position with `faces`, such as left-to-right.
     """
 
     code = "reference_face_not_found"
@@ -300,6 +320,7 @@ class KeyUnknown(AccessProblem):
     """The request carries no key that is known here.
 
     Send `Authorization: Bearer KEY` with a key that was not revoked; `secondface keys create` makes one.
+    API: Send `Authorization: Bearer KEY` with a key that was not revoked; the operator of the service makes keys.
     """
 
     code = "key_unknown"
@@ -355,6 +376,7 @@ class JobProblem(SecondfaceError):
     """The job cannot do what was asked of it.
 
     Look at the job's state first: `secondface jobs list` shows them.
+    API: Look at the job's state first: GET /v1/jobs/ID shows it.
     """
 
     code = "job_problem"
@@ -365,6 +387,7 @@ class JobMissing(JobProblem):
     """There is no job of that name in this account.
 
     Check the job's id and the key that you use; `secondface jobs list` shows the jobs of the account.
+    API: Check the job's id and the key that you use; GET /v1/jobs lists the jobs of the account.
     """
 
     code = "job_missing"
@@ -391,7 +414,8 @@ class RequestChanged(JobProblem):
 class CostLimitReached(JobProblem):
     """The job was stopped before it would have cost more than its limit.
 
-    Submit it again with a higher max_cost, a cheaper tier, or a shorter input.
+    Submit it again with a higher --max-cost, a cheaper tier, or a shorter input.
+    API: Submit it again with a higher `max_cost_micros`, a cheaper `tier`, or a shorter input.
     """
 
     code = "cost_limit_reached"
@@ -439,6 +463,7 @@ class ModelMissing(ProviderFault):
     """A model that this pipeline needs is not on this machine.
 
     `secondface models list` shows what is here.
+    API: GET /v1/models lists what is there; ask the operator of the service for the model.
     """
 
     code = "model_missing"
@@ -449,6 +474,7 @@ class ModelCorrupt(ProviderFault):
     """A model file does not match its manifest.
 
     Install secondface again; the file on disk is damaged or was changed.
+    API: Tell the operator of the service; you are not charged.
     """
 
     code = "model_corrupt"
@@ -459,6 +485,7 @@ class ModelFailed(ProviderFault):
     """A model failed while it ran.
 
     Run it again; if it fails again, run `secondface doctor`.
+    API: Send it again; if it fails again, report the job and its code.
     """
 
     code = "model_failed"
@@ -478,6 +505,7 @@ class DeviceUnavailable(ProviderFault):
     """The device that was asked for is not usable here.
 
     `secondface doctor` says which devices work here and why others do not; --device cpu always works.
+    API: Choose another tier, or leave `tier` out.
     """
 
     code = "device_unavailable"
@@ -488,6 +516,7 @@ class CageUnavailable(ProviderFault):
     """Files cannot be looked at in a process of their own on this machine.
 
     `secondface doctor` says what holds such processes here; free some memory or raise the limit of processes.
+    API: Send the request again in a moment; if it fails again, tell the operator of the service.
     """
 
     code = "cage_unavailable"
@@ -543,6 +572,7 @@ class EncodeFailed(ProviderFault):
     """The output could not be encoded.
 
     Choose another codec or container by the output's name.
+    API: Choose another `output`.
     """
 
     code = "encode_failed"
@@ -553,6 +583,7 @@ class DiskFull(ProviderFault):
     """The disk is full.
 
     Free some space, or write the output to another disk.
+    API: The service has no room left; tell its operator, and send the request again later.
     """
 
     code = "disk_full"

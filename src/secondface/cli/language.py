@@ -1,4 +1,4 @@
-"""The language of messages: gettext catalogs beside this file, chosen once when the command starts.
+"""The language of messages: gettext catalogs, chosen once when the command starts.
 
 Commands are built after the choice, so help texts are plain strings. click speaks through the same catalog.
 """
@@ -8,12 +8,8 @@ from __future__ import annotations
 import gettext as _gettext
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Literal
 
-Language = Literal["en", "zh"]
-DOMAIN = "secondface"
-LOCALE_FOLDER = Path(__file__).parent / "locale"
+from secondface.language import DOMAIN, LOCALE_FOLDER, Language
 
 gettext = _gettext.gettext
 

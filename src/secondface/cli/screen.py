@@ -137,7 +137,7 @@ class Screen:
 
     def problem(self, error: SecondfaceError, hint: str = "") -> None:
         """What went wrong, its code, what to do about it, and where to read more."""
-        title, remedy, detail = _(type(error).title()), _(error.remedy), said(error.detail)
+        title, remedy, detail = _(type(error).title()), _(_remedy(error)), said(error.detail)
         if self.mode == "json":
             self.object({"error": problem_object(error, hint)})
             return
@@ -155,13 +155,19 @@ class Screen:
         self.err.print(Panel(body, title=heading, border_style=ACCENT, padding=(0, 1)))
 
 
+def _remedy(error: SecondfaceError) -> str:
+    """A service advises in the words of its API; here those of the command line serve, unless it knows better."""
+    api = type(error).advice("api")
+    return type(error).advice("command") if error.facts.get("remedy") == api else error.remedy
+
+
 def problem_object(error: SecondfaceError, hint: str = "") -> dict[str, object]:
     """An error as the JSON modes print it."""
     return {
         "code": error.code,
         "title": _(type(error).title()),
         "detail": said(error.detail),
-        "remedy": _(error.remedy),
+        "remedy": _(_remedy(error)),
         "hint": hint,
         "fault": error.fault,
         "retryable": error.retryable,

@@ -15,7 +15,7 @@ PICTURES: Final[dict[str, OutputFormat]] = {
 
 def picture_asked(accept: str) -> tuple[OutputFormat, str]:
     """The format and media type with the highest quality in an Accept header. Raises NotAcceptable."""
-    wishes = [_wish(each) for each in accept.split(",") if each.strip()] or [("*/*", 1.0)]
+    wishes = [wish(each) for each in accept.split(",") if each.strip()] or [("*/*", 1.0)]
     best: tuple[float, int] | None = None
     chosen = ""
     for order, kind in enumerate(PICTURES):
@@ -27,7 +27,8 @@ def picture_asked(accept: str) -> tuple[OutputFormat, str]:
     return PICTURES[chosen], chosen
 
 
-def _wish(text: str) -> tuple[str, float]:
+def wish(text: str) -> tuple[str, float]:
+    """One part of such a header: what is asked for, in small letters, and its quality from 0 to 1."""
     kind, *parameters = (part.strip().lower() for part in text.split(";"))
     for parameter in parameters:
         name, _, value = parameter.partition("=")

@@ -173,7 +173,7 @@ def _invalid(request: Request, error: RequestValidationError) -> SecondfaceError
     if in_body and kind != "application/json" and not kind.endswith("+json"):
         return refusals.ContentTypeUnsupported(kind, content_type=kind)
     lines = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems[:3]]
-    return refusals.BodyInvalid("; ".join(lines))
+    return refusals.BodyInvalid("; ".join(lines) + ".")
 
 
 def _of_http(request: Request, error: HTTPException) -> SecondfaceError:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request, Response
 
 from secondface import errors
 from secondface.control.usage import usage_of
 from secondface.errors import InvalidOption
 from secondface.gateway.access import WithCaller, WithService
+from secondface.gateway.languages import language_asked, spoken_in
 from secondface.gateway.problems import BY_CODE, STATUS, responses
 from secondface.gateway.refusals import BodyInvalid, RouteMissing
 from secondface.gateway.views import account_view, entry_view, price_view
+from secondface.language import translated
 from secondface.spec.catalog import callable_kinds, parameters_of
 from secondface.spec.plugins import installed
 from secondface.spec.views import (
@@ -98,12 +100,15 @@ def ledger(
 
 
 @router.get("/errors/{code}", responses=responses(RouteMissing, BodyInvalid, always=()), openapi_extra={"security": []})
-def error(code: str) -> ErrorView:
+def error(code: str, request: Request, response: Response) -> ErrorView:
     """What an error code means and what to do."""
     kind = BY_CODE.get(code)
     if kind is None:
         raise RouteMissing(f"There is no error {code[:60]!r}.")
+    language = language_asked(request)
+    response.headers.update(spoken_in(language))
     return ErrorView(
-        code=kind.code, title=kind.title(), remedy=kind().remedy, status=STATUS[kind], fault=kind.fault,
+        code=kind.code, title=translated(kind.title(), language), remedy=translated(kind.advice("api"), language),
+        status=STATUS[kind], fault=kind.fault,
         retryable=kind.retryable,
     )  # fmt: skip

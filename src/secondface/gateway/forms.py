@@ -18,7 +18,7 @@ from secondface.gateway.orders import Material
 from secondface.gateway.refusals import BodyInvalid, ContentTypeUnsupported
 from secondface.spec.graph import PipelineSpec, describe_validation
 from secondface.spec.service import MAX_INPUTS, JobOptions, JobRequest
-from secondface.spec.slips import instead
+from secondface.spec.slips import slip_detail
 
 _WORDS_BYTES = 256 << 10
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -137,7 +137,7 @@ async def _read_form(request: Request, caller: Caller, inputs: Inputs) -> _Form:
             case name if name in JobOptions.model_fields:
                 form.words[name] = await _word(part)
             case name:
-                raise BodyInvalid(f"A form has no part {name[:100]!r}; {instead(name, _part_names())}")
+                raise BodyInvalid(f"A form has no part {name[:100]!r}; {slip_detail(name, _part_names())}")
     return form
 
 

@@ -12,7 +12,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from secondface.gateway.refusals import BodyInvalid
-from secondface.spec.slips import instead
+from secondface.spec.slips import slip_detail
 
 
 def known_parameters(request: Request) -> None:
@@ -23,13 +23,13 @@ def known_parameters(request: Request) -> None:
     known = sorted(set(_names(route.dependant)))
     for name in request.query_params:
         if name not in known:
-            raise BodyInvalid(_refusal(name, known))
+            raise BodyInvalid(_detail(name, known))
 
 
-def _refusal(name: str, known: Sequence[str]) -> str:
+def _detail(name: str, known: Sequence[str]) -> str:
     if not known:
         return f"There is no query parameter {name[:100]!r}: this address takes none."
-    return f"There is no query parameter {name[:100]!r}; {instead(name, known)}"
+    return f"There is no query parameter {name[:100]!r}; {slip_detail(name, known)}"
 
 
 def _names(dependant: Dependant) -> Iterator[str]:

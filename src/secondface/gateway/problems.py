@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -11,6 +12,9 @@ from fastapi.responses import JSONResponse
 from secondface import errors, observe
 from secondface.errors import SecondfaceError
 from secondface.gateway import refusals
+from secondface.gateway.languages import language_asked, spoken_in
+from secondface.language import Language, translated
+from secondface.language.details import said_in
 from secondface.spec.views import Problem
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -82,6 +86,15 @@ STATUS: Final[Mapping[type[SecondfaceError], int]] = {
 }
 """Every class has a row of its own, so that a new one is given its status by somebody who thought of it."""
 
+_FIELDS: Final[Mapping[str, str]] = {
+    "--map": "mapping", "--faces": "faces", "--restore": "restore", "--pipeline": "pipeline", "--label": "label",
+    "--from": "video.begin", "--to": "video.end", "--fps": "video.rate", "--bit-depth": "video.depth",
+    "--volume": "video.volume", "--audio": "video.audio", "--codec": "video.codec", "--encoder": "video.encoder",
+    "--still-quality": "still.quality", "--allow-no-face": "allow_no_face", "--max-faces": "max_faces",
+    "--keep-metadata": "keep_metadata", "--same-person": "same_person", "-s": "sources",
+}  # fmt: skip
+_OPTION: Final = re.compile(rf"(?<![\w-])({'|'.join(_FIELDS)})(?![\w-])", re.ASCII)
+
 BY_CODE: Final[Mapping[str, type[SecondfaceError]]] = {error.code: error for error in STATUS}
 
 ALWAYS: Final = (
@@ -91,21 +104,30 @@ ALWAYS: Final = (
 """What any address that wants a key can answer."""
 
 
-def problem_of(error: SecondfaceError, request_id: str) -> Problem:
-    """The document. Our own faults keep their details to the log: they may hold paths and statements."""
+def in_fields(detail: str) -> str:
+    """A detail with the fields of a request in place of the command line's options, which the rooms below speak of."""
+    return _OPTION.sub(lambda found: _FIELDS[found[0]], detail)
+
+
+def problem_of(error: SecondfaceError, request_id: str, language: Language = "en") -> Problem:
+    """The document in a language; the code is the same in all.
+
+    Our own faults keep their details to the log: they may hold paths and statements.
+    """
     hidden = isinstance(error, errors.InternalFault | errors.StorageUnavailable)
     return Problem(
-        type=f"/errors/{error.code}", title=error.title(), status=STATUS[type(error)],
-        detail="" if hidden else error.detail, code=error.code, fault=error.fault, retryable=error.retryable,
-        remedy=error.remedy, request_id=request_id,
+        type=f"/errors/{error.code}", title=translated(error.title(), language), status=STATUS[type(error)],
+        detail="" if hidden else in_fields(said_in(error.detail, language)), code=error.code, fault=error.fault,
+        retryable=error.retryable, remedy=translated(type(error).advice("api"), language), request_id=request_id,
     )  # fmt: skip
 
 
 def answer(request: Request, error: SecondfaceError) -> JSONResponse:
     """The answer to a request that failed."""
     request_id = str(request.scope.get("secondface.request_id", ""))
-    problem = problem_of(error, request_id)
-    headers: dict[str, str] = {}
+    language = language_asked(request)
+    problem = problem_of(error, request_id, language)
+    headers = spoken_in(language)
     if isinstance(error, errors.RateLimited):
         headers["Retry-After"] = str(error.facts.get("retry_after_s", 1))
     if isinstance(error, errors.KeyUnknown):

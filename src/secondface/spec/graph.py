@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 from secondface.errors import FileUnreadable, InternalFault, InvalidPipeline, UnknownStep
 from secondface.spec.catalog import STEP_KINDS, LabelParameters, Port, StepKind, StepParameters
 from secondface.spec.plugins import find_kind, known_names
-from secondface.spec.slips import instead
+from secondface.spec.slips import slip_detail
 
 ParameterValue: TypeAlias = str | int | float | bool | None
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_\-]{1,64}$")]
@@ -124,13 +124,14 @@ def describe_validation(error: ValidationError, model: type[BaseModel] | None = 
     With its `model`, an unknown name at the top is answered with the name that was most likely meant.
     """
     problems = error.errors(include_url=False, include_context=False, include_input=False)
-    return "; ".join(_line(problem, model) for problem in problems[:3]) + "."
+    return "; ".join(_problem_detail(problem, model) for problem in problems[:3]) + "."
 
 
-def _line(problem: ErrorDetails, model: type[BaseModel] | None) -> str:
+def _problem_detail(problem: ErrorDetails, model: type[BaseModel] | None) -> str:
     place = ".".join(map(str, problem["loc"])) or "document"
     if model is not None and problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1:
-        return f"{place[:100]}: there is no such field; {instead(place, model.model_fields)}".removesuffix(".")
+        detail = f"{place[:100]}: there is no such field; {slip_detail(place, model.model_fields)}"
+        return detail.removesuffix(".")
     return f"{place}: {problem['msg']}"
 
 

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 _MOST_NAMED = 30
 
 
-def instead(name: str, known: Iterable[str]) -> str:
+def slip_detail(name: str, known: Iterable[str]) -> str:
     """The end of a sentence about an unknown name: the one that it resembles, or all that there are."""
     names = list(known)
     begins = [each for each in names if each.startswith(f"{name}_")]  # a name without its unit: max_cost

@@ -100,7 +100,8 @@ def test_in_chinese_no_word_of_states_or_ledger_stays_english(
             postings = {name.partition(":")[0]: 30_000 for name in purses}
             entry = LedgerEntryView(number=4, kind=kind, subject="7", at_ms=0, currency="CNY", postings=postings)
             show_entries(Screen(), [entry])
-        show_jobs(Screen(), [JOB.model_copy(update={"id": "7", "state": state}) for state in get_args(JobStateName)])
+        states = get_args(JobStateName)
+        show_jobs(Screen(), tuple(JOB.model_copy(update={"id": "7", "state": state}) for state in states))
     finally:
         speak("en")
     told = capsys.readouterr().out

@@ -66,3 +66,11 @@ def test_what_is_piped_is_neither_wrapped_nor_cut(
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
     assert [address in line for line in lines] == [True, False, True, True]
+
+
+def test_what_a_service_advises_is_said_in_the_words_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    for told in (NoFaceInTarget.advice("api"), NoFaceInTarget.advice("command")):
+        Screen().problem(NoFaceInTarget("clip.mp4", remedy=told))
+        assert NoFaceInTarget.advice("command") in capsys.readouterr().err
+    Screen().problem(NoFaceInTarget("clip.mp4", remedy="Ask Ann."))
+    assert "Ask Ann." in capsys.readouterr().err
