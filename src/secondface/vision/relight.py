@@ -85,11 +85,12 @@ def relight(
     alpha *= _thinned_out((1 - bare) * zone.skin * zone.beard, zone.middle, layout.coarse_width)
     shown = alpha * (1 - openings)
     gain = (light + np.float32(DARK_OFFSET)) / np.maximum(zone.light + np.float32(DARK_OFFSET), 1)
-    gain *= cv2.exp(-zone.relief * _turned_to_view(layout, zone.facing))[..., None]
     np.clip(gain, 0.05, 12, out=gain)
     lifted = bent + np.float32(DARK_OFFSET)
     meeting = skin * layout.seen * zone.certain * bare
     hardness = _hardness(light, depth * alpha)
+    aslant = np.float32(1 - hardness) * _turned_to_view(layout, zone.facing)  # hard light leaves the face its own shade
+    gain *= cv2.exp(-zone.relief * aslant)[..., None]
     rim = np.maximum(1 - depth, (1 - zone.middle) ** 3)
     gain *= _rim_factor(lifted, sampled * gain, meeting, rim, layout.coarse_width)
     gain *= cv2.exp(np.float32(hardness) * depth * _own_light(light, zone.light, depth * alpha))[..., None]
