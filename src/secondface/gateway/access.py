@@ -11,6 +11,7 @@ from fastapi.security import HTTPBearer
 from secondface.control.auth import Caller
 from secondface.errors import KeyUnknown
 from secondface.gateway.options import GatewayOptions
+from secondface.gateway.parameters import known_parameters
 from secondface.gateway.service import Service
 
 bearer = HTTPBearer(auto_error=False, description="A key of the service: `Authorization: Bearer sf_…`.")
@@ -27,7 +28,7 @@ def options_of(request: Request) -> GatewayOptions:
 
 
 def caller_of(request: Request, _documented: Annotated[object, Depends(bearer)]) -> Caller:
-    """The caller. Raises KeyUnknown, AccessProblem or RateLimited."""
+    """The caller. Raises KeyUnknown, AccessProblem, RateLimited, and BodyInvalid for an unknown parameter."""
     service, options, address = service_of(request), options_of(request), address_of(request)
     take_address(request)
     scheme, _, text = request.headers.get("authorization", "").partition(" ")
@@ -39,6 +40,7 @@ def caller_of(request: Request, _documented: Annotated[object, Depends(bearer)])
         service.rates.take(f"refused:{address}", options.refused_per_minute)
         raise
     service.rates.take(f"key:{caller.key_id}", caller.account.plan.requests_per_minute)
+    known_parameters(request)  # only now: who has no key learns nothing else
     return caller
 
 

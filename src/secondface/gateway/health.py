@@ -15,12 +15,13 @@ from prometheus_client import CollectorRegistry
 from secondface.errors import SecondfaceError
 from secondface.gateway import metrics
 from secondface.gateway.access import WithOptions, bearer, caller_of
+from secondface.gateway.parameters import known_parameters
 from secondface.gateway.problems import responses
 from secondface.gateway.refusals import BodyInvalid
 from secondface.gateway.service import Service
 from secondface.spec.views import Health
 
-router = APIRouter(tags=["health"])
+router = APIRouter(tags=["health"], dependencies=[Depends(known_parameters)])
 
 _PROBE_KEY: Final = "health/ready"
 _LOOK_MS: Final = 1_000

@@ -16,7 +16,10 @@ from secondface.spec.slips import slip_detail
 
 
 def known_parameters(request: Request) -> None:
-    """A dependency of every route. Raises BodyInvalid with the names that the route knows."""
+    """Asked by `caller_of` where a key is needed, and a dependency of the routes that need none.
+
+    Raises BodyInvalid with the names that the route knows.
+    """
     route = request.scope.get("route")
     if not request.query_params or not isinstance(route, APIRoute):
         return
