@@ -13,7 +13,17 @@ def test_the_demo_makes_a_clip_and_prints_what_it_costs_on_each_tier(secondface:
     told = secondface("demo")
     assert told.code == 0, told.err
     assert secondface.files() == {"secondface-demo.mp4"}
-    words = ("secondface-demo.mp4", "frames", "60", "device worked", "Ledger", "set aside → revenue", "a10g", "v100", "spot")
+    words = (
+        "secondface-demo.mp4",
+        "frames",
+        "60",
+        "device worked",
+        "Ledger",
+        "set aside → revenue",
+        "a10g",
+        "v100",
+        "spot",
+    )
     assert [word for word in words if word not in told.out] == []
 
 
