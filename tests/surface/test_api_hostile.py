@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import select
 import socket
 import time
 from collections.abc import Generator, Iterator
@@ -26,7 +27,8 @@ def raw(server: Live, request: bytes, *more: tuple[float, bytes]) -> str:
     with socket.create_connection(("127.0.0.1", urlsplit(server.url).port or 0), timeout=15) as line:
         line.sendall(request)
         for pause_s, data in more:
-            time.sleep(pause_s)
+            if select.select([line], [], [], pause_s)[0]:
+                break  # it has answered: whoever sends on has the line cut, and the answer with it
             line.sendall(data)
         answer = bytearray()
         try:
@@ -143,10 +145,7 @@ def test_a_connection_with_pauses_between_requests_is_kept(server: Live) -> None
 def test_a_drip_is_no_body(server: Live) -> None:
     lines = ("Content-Type: application/json", "Content-Length: 1000")
     drops = [(0.4, b" ")] * 10
-    try:
-        answer = raw(server, head(server, "POST", "/v1/jobs", *lines), *drops)
-    except BrokenPipeError:
-        return
+    answer = raw(server, head(server, "POST", "/v1/jobs", *lines), *drops)
     assert code_of(answer) == (408, "body_too_slow")
 
 
