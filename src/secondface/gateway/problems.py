@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -86,15 +85,6 @@ STATUS: Final[Mapping[type[SecondfaceError], int]] = {
 }
 """Every class has a row of its own, so that a new one is given its status by somebody who thought of it."""
 
-_FIELDS: Final[Mapping[str, str]] = {
-    "--map": "mapping", "--faces": "faces", "--restore": "restore", "--pipeline": "pipeline", "--label": "label",
-    "--from": "video.begin", "--to": "video.end", "--fps": "video.rate", "--bit-depth": "video.depth",
-    "--volume": "video.volume", "--audio": "video.audio", "--codec": "video.codec", "--encoder": "video.encoder",
-    "--still-quality": "still.quality", "--allow-no-face": "allow_no_face", "--max-faces": "max_faces",
-    "--keep-metadata": "keep_metadata", "--same-person": "same_person", "-s": "sources",
-}  # fmt: skip
-_OPTION: Final = re.compile(rf"(?<![\w-])({'|'.join(_FIELDS)})(?![\w-])", re.ASCII)
-
 BY_CODE: Final[Mapping[str, type[SecondfaceError]]] = {error.code: error for error in STATUS}
 
 ALWAYS: Final = (
@@ -102,11 +92,6 @@ ALWAYS: Final = (
     errors.KeyUnknown, errors.ScopeMissing, errors.RateLimited, errors.BadRequest, errors.StorageUnavailable,
 )  # fmt: skip
 """What any address that wants a key can answer."""
-
-
-def in_fields(detail: str) -> str:
-    """A detail with the fields of a request in place of the command line's options, which the rooms below speak of."""
-    return _OPTION.sub(lambda found: _FIELDS[found[0]], detail)
 
 
 def problem_of(error: SecondfaceError, request_id: str, language: Language = "en") -> Problem:
@@ -117,7 +102,7 @@ def problem_of(error: SecondfaceError, request_id: str, language: Language = "en
     hidden = isinstance(error, errors.InternalFault | errors.StorageUnavailable)
     return Problem(
         type=f"/errors/{error.code}", title=translated(error.title(), language), status=STATUS[type(error)],
-        detail="" if hidden else in_fields(said_in(error.detail, language)), code=error.code, fault=error.fault,
+        detail="" if hidden else said_in(error.detail, language), code=error.code, fault=error.fault,
         retryable=error.retryable, remedy=translated(type(error).advice("api"), language), request_id=request_id,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Which faces of the target are meant, and which source goes where: the words of --faces and --map.
+"""Which faces of the target are meant, and which source goes where: the words for both.
 
 Decides what the words mean; must not look at a picture.
 """
@@ -37,12 +37,12 @@ class FaceRule(BaseModel):
     @model_validator(mode="after")
     def _complete(self) -> FaceRule:
         if (self.kind == "index") != bool(self.indices) or (self.kind == "like") != (self.like is not None):
-            raise InvalidOption("--faces: `indices` needs positions and `like` needs a picture, other rules neither.")
+            raise InvalidOption("faces: `indices` needs positions and `like` needs a picture, other rules neither.")
         return self
 
     @classmethod
     def parse(cls, text: object) -> FaceRule:
-        """Read the words of --faces. Raises InvalidOption."""
+        """Read the words of a rule. Raises InvalidOption."""
         if not isinstance(text, str):
             raise InvalidOption(
                 f"faces: give a text such as 'all' or '0,2', not {type(text).__name__}.", option="faces"
@@ -57,7 +57,7 @@ class FaceRule(BaseModel):
         if len(set(numbers)) == len(parts):
             return cls(kind="index", indices=numbers)
         raise InvalidOption(
-            f"--faces {text!r}: write largest, all, left-to-right, numbers such as 0,2, or like:IMAGE.", option="faces"
+            f"faces={text!r}: write largest, all, left-to-right, numbers such as 0,2, or like:IMAGE.", option="faces"
         )
 
     def for_sources(self, sources: int) -> FaceRule:
@@ -88,7 +88,7 @@ class FaceRule(BaseModel):
 
 
 class FaceMapping(BaseModel):
-    """One entry of --map: a source goes to the face at `index`, or to the person who looks like `like`."""
+    """One entry of a mapping: a source goes to the face at `index`, or to the person who looks like `like`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -119,7 +119,7 @@ def parse_mapping(entry: object, source_images: Sequence[Sequence[Path]]) -> Fac
                 return FaceMapping(source=person, index=index)
             return FaceMapping(source=person, like=Path(goal))
     known = ", ".join(str(image) for person in source_images for image in person)
-    raise MappingUnresolved(f"--map {entry!r}: the left side is none of the sources ({known}).", entry=entry)
+    raise MappingUnresolved(f"mapping {entry!r}: the left side is none of the sources ({known}).", entry=entry)
 
 
 def _person_of(name: str, source_images: Sequence[Sequence[Path]]) -> int | None:

@@ -173,9 +173,9 @@ class VideoOutput(_Value):
         if begin and end:
             for low, high in ((begin.seconds, end.seconds), (begin.frame, end.frame)):
                 if low is not None and high is not None and low >= high:
-                    raise InvalidOption(f"Nothing lies from {begin} to {end}: --to must come after --from.")
+                    raise InvalidOption(f"Nothing lies from {begin} to {end}: the end must come after the beginning.")
         if not self.audio and self.volume is not None:
-            raise InvalidOption("--volume belongs to sound, but --audio off leaves it out.")
+            raise InvalidOption("A volume belongs to sound, but audio=off leaves it out.")
         return self
 
 

@@ -101,7 +101,7 @@ class RunRequest(_Value):
         if any(self.output.absolute() == path.absolute() for path in self.inputs):
             raise OutputExists(str(self.output), path=str(self.output))
         if self.pipeline is not None and self.restore not in ("auto", "off"):
-            raise InvalidOption("--restore is for the default pipeline; in yours, write face_restore:strength=N.")
+            raise InvalidOption("`restore` is for the default pipeline; in yours, write face_restore:strength=N.")
         self._check_mapping()
         self._check_source_count()
         return self
@@ -112,19 +112,19 @@ class RunRequest(_Value):
                 raise MappingUnresolved(f"There is no source {entry.source}; they count from 0.")
         goals = [entry.index for entry in self.mapping if entry.index is not None]
         if len(set(goals)) != len(goals):
-            raise MappingUnresolved("Two --map entries name the same face.")
+            raise MappingUnresolved("Two entries of the mapping name the same face.")
 
     def _check_source_count(self) -> None:
         if self.mapping:
             idle = set(range(len(self.sources))) - {entry.source for entry in self.mapping}
             if idle:
                 name = self.sources[min(idle)].images[0]
-                raise TooManySources(f"No --map entry uses {name}.", sources=len(self.sources))
+                raise TooManySources(f"No entry of the mapping uses {name}.", sources=len(self.sources))
             return
         most = self.rule.most_faces()
         if most is not None and len(self.sources) > most:
             raise TooManySources(
-                f"{len(self.sources)} sources, but --faces {self.rule} chooses {most}.", sources=len(self.sources)
+                f"{len(self.sources)} sources, but faces={self.rule} chooses {most}.", sources=len(self.sources)
             )
 
     @property
@@ -154,7 +154,7 @@ def plan_for(pipeline: PipelineSpec | None, restore: Restore, label: LabelSpec |
 
 
 def read_pipeline(words: str | Path | PipelineSpec | None) -> PipelineSpec | None:
-    """The value of --pipeline: a YAML or JSON file, or a comma list. Raises InvalidPipeline or FileUnreadable."""
+    """A pipeline as its caller names it: a YAML or JSON file, or a comma list. Raises InvalidPipeline or FileUnreadable."""
     if words is None or isinstance(words, PipelineSpec):
         return words
     if not isinstance(words, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance] - callers have no checker
@@ -203,5 +203,5 @@ def _default_steps(restore: Restore, *, swaps: bool) -> tuple[StepSpec, ...]:
     if restore != "off":
         steps = (*steps, StepSpec(step="face_restore", parameters={"strength": restore}))
     if not steps:
-        raise InvalidOption("There is nothing to do: give a source picture (-s), a pipeline, or --restore.")
+        raise InvalidOption("There is nothing to do: give a source picture, a pipeline, or `restore`.")
     return steps

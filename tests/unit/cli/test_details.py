@@ -34,7 +34,7 @@ def detail_of(cause: object) -> str:
     [
         (lambda: parse_rate("fast"), "'fast' 不是帧率"),
         (lambda: Scale.parse("720p"), "'720p' 不是尺寸"),
-        (lambda: RunRequest.of_files(["a.jpg", "b.jpg"], "t.mp4", "o.mp4", faces="largest"), "有 2 个来源，但 --faces"),
+        (lambda: RunRequest.of_files(["a.jpg", "b.jpg"], "t.mp4", "o.mp4", faces="largest"), "有 2 个来源，但 faces="),
         (lambda: RunRequest.of_files(["a.jpg"], "t.mp4", "o.mp4", limits={"max_faces": 0}), "应大于或等于 1"),
         (lambda: RunRequest.of_files(["a.jpg"], "t.mp4", "o.mp4", pipeline="colour:hue=1").plan(), "步骤 `colour`"),
     ],

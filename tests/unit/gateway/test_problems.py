@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import get_args
 
 import pytest
 from fastapi import Request
 
-from secondface.errors import InvalidOption, NoFaceInTarget, SecondfaceError, TooManySources
-from secondface.gateway.problems import STATUS, answer, in_fields, problem_of
+from secondface.errors import InvalidOption, NoFaceInTarget, SecondfaceError
+from secondface.gateway.problems import STATUS, answer, problem_of
+from secondface.gateway.refusals import BodyInvalid
+from secondface.language import Language
+from secondface.spec.faces import FaceRule, parse_mapping
+from secondface.spec.outputs import VideoOutput
+from secondface.spec.schemas import RunRequest
 
 _COMMANDS = re.compile(r"`?secondface [a-z]|(?<![\w-])--[a-z]|(?<![\w-])-[a-z]\b|SECONDFACE_")
 
@@ -58,9 +66,35 @@ def test_details_are_said_in_the_language_too() -> None:
     assert detail == "faces=like 需要参考图片。"
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_details_name_fields_and_not_options(language: str) -> None:
-    for detail in ("No --map entry uses x.png.", "2 sources, but --faces largest chooses 1."):
-        said = problem_of(TooManySources(detail), "req_1", language).detail  # type: ignore[arg-type]
-        assert not _COMMANDS.search(said), said
-    assert in_fields("a--map b---faces x-s.png --mapping") == "a--map b---faces x-s.png --mapping"
+_PEOPLE = ["a.jpg", "b.jpg"]
+_WRONG: tuple[Callable[[], object], ...] = (
+    lambda: FaceRule.parse("biggest"),
+    lambda: FaceRule(kind="like"),
+    lambda: parse_mapping("nobody.jpg=0", [[Path("a.jpg")]]),
+    lambda: RunRequest.of_files(_PEOPLE, "t.mp4", "o.mp4", faces="largest"),
+    lambda: RunRequest.of_files(_PEOPLE, "t.mp4", "o.mp4", mapping=["a.jpg=0"]),
+    lambda: RunRequest.of_files(_PEOPLE, "t.mp4", "o.mp4", mapping=["a.jpg=0", "b.jpg=0"]),
+    lambda: RunRequest.of_files([], "t.mp4", "o.mp4", pipeline="denoise", restore=0.5),
+    lambda: RunRequest.of_files([], "t.mp4", "o.mp4", restore="off").plan(),
+    lambda: VideoOutput.model_validate({"begin": "2", "end": "1"}),
+    lambda: VideoOutput.model_validate({"audio": False, "volume": "50%"}),
+)
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+@pytest.mark.parametrize("wrong", _WRONG)
+def test_what_a_request_says_is_not_told_in_options_of_a_command_line(
+    wrong: Callable[[], object], language: Language
+) -> None:
+    with pytest.raises(SecondfaceError) as raised:
+        wrong()
+    said = problem_of(raised.value, "req_1", language).detail
+    assert not _COMMANDS.search(said), said
+    assert bool(re.search("[\u4e00-\u9fff]", said)) == (language == "zh"), said
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+@pytest.mark.parametrize("words", ["--map", "-s", "--faces largest", "a --to b.png"])
+def test_a_callers_own_words_are_told_as_they_were_written(words: str, language: Language) -> None:
+    own = BodyInvalid(f"A form has no part {words!r}; write target.")
+    assert repr(words) in problem_of(own, "req_1", language).detail

@@ -1,4 +1,4 @@
-"""What --faces and --map mean, and what is refused before a file is opened."""
+"""What rules of faces and mappings mean, and what is refused before a file is opened."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_rule_reads_its_own_words(words: str) -> None:
 
 @pytest.mark.parametrize("words", ["biggest", "1,1", "-1", "1,", "like:", "like: ", "0 2", "1.5", "9" * 5000])
 def test_other_words_are_refused(words: str) -> None:
-    with pytest.raises(InvalidOption, match="--faces"):
+    with pytest.raises(InvalidOption, match="faces="):
         FaceRule.parse(words)
 
 
