@@ -154,7 +154,7 @@ def plan_for(pipeline: PipelineSpec | None, restore: Restore, label: LabelSpec |
 
 
 def read_pipeline(words: str | Path | PipelineSpec | None) -> PipelineSpec | None:
-    """A pipeline as its caller names it: a YAML or JSON file, or a comma list. Raises InvalidPipeline or FileUnreadable."""
+    """A pipeline in words: a YAML or JSON file, or a comma list. Raises InvalidPipeline or FileUnreadable."""
     if words is None or isinstance(words, PipelineSpec):
         return words
     if not isinstance(words, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance] - callers have no checker
