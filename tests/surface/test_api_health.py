@@ -149,6 +149,9 @@ def test_figures_can_be_kept_to_operators() -> None:
         assert server.client.get("/metrics").status_code == 401
         assert server.call("GET", "/metrics").json()["code"] == "scope_missing"
         assert server.call("GET", "/metrics", server.key("a", "operator")).status_code == 200
+        slip = {"no_such": "1"}
+        assert server.client.get("/metrics", params=slip).status_code == 401, "a stranger learns nothing of parameters"
+        assert server.call("GET", "/metrics", server.key("a", "operator"), params=slip).status_code == 422
 
 
 def test_the_catalogue(server: Live) -> None:

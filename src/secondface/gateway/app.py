@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from anyio import to_thread
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, Response
@@ -31,6 +31,7 @@ from secondface.gateway.desk import Desk
 from secondface.gateway.forms import media_type
 from secondface.gateway.metrics import Counted, HttpFigures, Moment
 from secondface.gateway.options import GatewayOptions
+from secondface.gateway.parameters import known_without_key
 from secondface.gateway.problems import answer
 from secondface.gateway.sender import Sender
 from secondface.gateway.service import Service
@@ -60,6 +61,7 @@ def application(
     app = FastAPI(
         title="secondface", version=version("secondface"), description=_DESCRIPTION, redoc_url=None, docs_url=None,
         redirect_slashes=False, openapi_url=None, lifespan=_lifespan(service, sender, watch),
+        dependencies=[Depends(known_without_key)],
     )  # fmt: skip
     app.state.service, app.state.options, app.state.desk = service, options, desk
     app.state.readiness = health.Readiness(service)

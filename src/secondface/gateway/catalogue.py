@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from secondface import errors
 from secondface.control.usage import usage_of
 from secondface.errors import InvalidOption
 from secondface.gateway.access import WithCaller, WithService
 from secondface.gateway.languages import language_asked, spoken_in
-from secondface.gateway.parameters import known_parameters
 from secondface.gateway.problems import BY_CODE, STATUS, responses
 from secondface.gateway.refusals import BodyInvalid, RouteMissing
 from secondface.gateway.views import account_view, entry_view, price_view
@@ -100,10 +99,7 @@ def ledger(
     return LedgerPage(data=data, next=data[-1].number if len(data) == limit else None)
 
 
-@router.get(
-    "/errors/{code}", dependencies=[Depends(known_parameters)],
-    responses=responses(RouteMissing, BodyInvalid, always=()), openapi_extra={"security": []},
-)  # fmt: skip
+@router.get("/errors/{code}", responses=responses(RouteMissing, BodyInvalid, always=()), openapi_extra={"security": []})
 def error(code: str, request: Request, response: Response) -> ErrorView:
     """What an error code means and what to do."""
     kind = BY_CODE.get(code)

@@ -10,16 +10,14 @@ from collections.abc import Iterator, Sequence
 from fastapi import Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from fastapi.security.base import SecurityBase
 
 from secondface.gateway.refusals import BodyInvalid
 from secondface.spec.slips import slip_detail
 
 
 def known_parameters(request: Request) -> None:
-    """Asked by `caller_of` where a key is needed, and a dependency of the routes that need none.
-
-    Raises BodyInvalid with the names that the route knows.
-    """
+    """Raises BodyInvalid with the names that the route knows."""
     route = request.scope.get("route")
     if not request.query_params or not isinstance(route, APIRoute):
         return
@@ -27,6 +25,20 @@ def known_parameters(request: Request) -> None:
     for name in request.query_params:
         if name not in known:
             raise BodyInvalid(_detail(name, known))
+
+
+async def known_without_key(request: Request) -> None:
+    """A dependency of the whole application; where a key can be asked for, its answer comes first (`caller_of`).
+
+    Raises BodyInvalid. On the loop, not in a thread: every request passes here.
+    """
+    route = request.scope.get("route")
+    if isinstance(route, APIRoute) and not _asks_for_key(route.dependant):
+        known_parameters(request)
+
+
+def _asks_for_key(dependant: Dependant) -> bool:
+    return isinstance(dependant.call, SecurityBase) or any(map(_asks_for_key, dependant.dependencies))
 
 
 def _detail(name: str, known: Sequence[str]) -> str:

@@ -18,7 +18,6 @@ from secondface.gateway.forms import checked, media_type, read_json
 from secondface.gateway.inputs import told_of
 from secondface.gateway.intake import upload_key
 from secondface.gateway.multipart import parts
-from secondface.gateway.parameters import known_parameters
 from secondface.gateway.problems import responses
 from secondface.gateway.refusals import BodyInvalid, BodyTooLarge, ContentTypeUnsupported
 from secondface.spec.service import UploadRequest, VerifyRequest
@@ -71,7 +70,7 @@ def upload(asked: UploadRequest, caller: WithCaller, desk: WithDesk) -> UploadVi
 
 
 @router.put(
-    "/v1/files/{key:path}", dependencies=[Depends(known_parameters), Depends(fits_method)],
+    "/v1/files/{key:path}", dependencies=[Depends(fits_method)],
     responses=responses(
         *_LINK, errors.MediaTooLarge, refusals.BodyTooLarge, refusals.BodyTooSlow, errors.DiskFull, always=()
     ),
@@ -98,7 +97,7 @@ async def receive(
 
 
 @router.get(
-    "/v1/files/{key:path}", response_class=Response, dependencies=[Depends(known_parameters), Depends(fits_method)],
+    "/v1/files/{key:path}", response_class=Response, dependencies=[Depends(fits_method)],
     responses={200: {"content": {"application/octet-stream": {}}, "description": "The file."},
                206: {"content": {"application/octet-stream": {}}, "description": "The range that was asked for."},
                304: {"description": "The caller has it already."},
