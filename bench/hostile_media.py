@@ -27,6 +27,7 @@ from bench.caged_decode import DECODE
 from bench.clips import MEDIA
 from bench.mutations import Mutant, Original, mutant
 from bench.tables import machine, told
+from secondface import processors
 from secondface.media.cage import Cage, protections
 from secondface.media.caged_task import CagedTask, Outcome
 from secondface.media.signatures import signature_of
@@ -206,7 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tempfile.TemporaryDirectory() as folder,
         closing(Traps(Path(folder))) as traps,
         closing(CagedTask(DECODE)) as task,
-        ThreadPoolExecutor(os.cpu_count() or 1) as workers,
+        ThreadPoolExecutor(processors.usable()) as workers,
     ):
         stock = [*originals(options.media), *traps.bait()]
 

@@ -2,13 +2,13 @@
 
 Usage: python -m bench.service_batching [JOBS]
 
-Per mode: device-active share of the worker's wall time (at least one thread computes), the share of all processors
-that the worker used (on the CPU these are the device), jobs a second, and how evenly the accounts were served.
+Per mode: device-active share of the worker's wall time (at least one thread computes), the share of the usable
+processors that the worker used (on the CPU these are the device), jobs a second, and how evenly the accounts were
+served.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import time
@@ -23,6 +23,7 @@ import psutil
 
 from bench.clips import BUNDLED
 from bench.tables import machine, told
+from secondface import processors
 from secondface.compose.service import server
 from secondface.control.admission import Probed, Rate, Submission
 from secondface.control.auth import Caller
@@ -132,7 +133,7 @@ def measured(mode: Mode, jobs: int) -> dict[str, Any]:
                 time.sleep(0.05)
             before_s, began_s = worker_cpu_s(), time.monotonic()
             done = ended(service, submitted(service, jobs))
-            used = (worker_cpu_s() - before_s) / (time.monotonic() - began_s) / (os.cpu_count() or 1)
+            used = (worker_cpu_s() - before_s) / (time.monotonic() - began_s) / processors.usable()
             with service.transactions.view() as work:
                 if work.ledger.imbalance():
                     raise SystemExit("The ledger does not sum to zero.")

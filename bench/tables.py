@@ -13,13 +13,14 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.clips import RESULTS, ROOT
+from secondface import processors
 
 
 def machine() -> dict[str, Any]:
     """The machine, and the load of the last minute, without which no time means anything."""
     return {
         "processor": _processor(),
-        "cores": os.cpu_count(),
+        "cores": processors.usable(),
         "memory_mb": psutil.virtual_memory().total >> 20,
         "python": platform.python_version(),
         "load_1min": round(os.getloadavg()[0], 2),

@@ -308,11 +308,12 @@ def test_of_several_parts_the_number_is_said(server: Live) -> None:
 
 def test_who_waits_for_the_same_look_hears_of_its_own_part() -> None:
     """The two requests name one upload, once as the source and once as the target, while it is looked at."""
-    looked, go_on = threading.Event(), threading.Event()
+    looked, go_on, looks = threading.Event(), threading.Event(), list[str]()
     with live() as server, ThreadPoolExecutor(2) as pool:
         inspect = server.service.inspect
 
         def slow(stored: Stored) -> InputFacts:
+            looks.append(stored.key)
             looked.set()
             assert go_on.wait(20)
             return inspect(stored)
@@ -326,6 +327,7 @@ def test_who_waits_for_the_same_look_hears_of_its_own_part() -> None:
         go_on.set()
         details = [call.result(20).json()["detail"] for call in calls]
     assert details == ["target: no format of ours", "sources[0]: no format of ours"]
+    assert len(looks) == 1
 
 
 def test_a_limit_without_its_unit_is_answered_with_its_name(server: Live) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import Any, get_args
 
 import pytest
@@ -96,8 +97,8 @@ def test_in_chinese_no_word_of_states_or_ledger_stays_english(
     try:
         speak("zh")
         kinds = get_args(LedgerEntryView.model_fields["kind"].annotation)
-        for kind in kinds:
-            postings = {name.partition(":")[0]: 30_000 for name in purses}
+        for kind, sign in product(kinds, (1, -1)):  # each purse gives once and takes once
+            postings = {name.partition(":")[0]: sign * 30_000 * (-1) ** at for at, name in enumerate(purses)}
             entry = LedgerEntryView(number=4, kind=kind, subject="7", at_ms=0, currency="CNY", postings=postings)
             show_entries(Screen(), [entry])
         states = get_args(JobStateName)
@@ -105,6 +106,7 @@ def test_in_chinese_no_word_of_states_or_ledger_stays_english(
     finally:
         speak("en")
     told = capsys.readouterr().out
+    assert told.count("→") == 2 * len(kinds)
     assert re.findall("[A-Za-z]{2,}", told) == []
 
 
