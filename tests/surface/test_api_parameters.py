@@ -35,3 +35,24 @@ def test_no_route_passes_over_a_parameter_that_it_does_not_have(server: Live) ->
 def test_the_refusal_names_what_there_is(server: Live, path: str, asked: str, said: str) -> None:
     detail = server.call("GET", path, server.key("a", "operator"), params={asked: "1"}).json()["detail"]
     assert detail.endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"size_byte": 1}, "size_byte: there is no such field; write size_bytes."),
+        ({"size_bytes": "x"}, "size_bytes: Input should be a valid integer, unable to parse string as an integer."),
+    ],
+)
+def test_a_body_that_the_framework_reads_is_answered_like_any_other(
+    server: Live, body: dict[str, object], said: str
+) -> None:
+    reply = server.call("POST", "/v1/uploads", json=body)
+    assert (reply.status_code, reply.json()["code"]) == (422, "body_invalid")
+    assert reply.json()["detail"] == said
+
+
+def test_a_body_that_is_no_json_says_where_it_breaks(server: Live) -> None:
+    reply = server.call("POST", "/v1/uploads", content=b'{"a', headers={"content-type": "application/json"})
+    assert (reply.status_code, reply.json()["code"]) == (422, "body_invalid")
+    assert reply.json()["detail"].startswith("body.")

@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import re
 import traceback
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from anyio import to_thread
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
 from prometheus_client import CollectorRegistry
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
+from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
@@ -36,6 +39,7 @@ from secondface.gateway.problems import answer
 from secondface.gateway.sender import Sender
 from secondface.gateway.service import Service
 from secondface.gateway.watch import Watch
+from secondface.spec.graph import describe_problems
 from secondface.spec.service import JobOptions, JobRequest, VerifyRequest, WebhookRequest
 from secondface.spec.views import Problem
 
@@ -168,12 +172,27 @@ def _handle_problems(app: FastAPI) -> None:
 
 def _invalid(request: Request, error: RequestValidationError) -> SecondfaceError:
     kind = media_type(request)
-    problems: list[dict[str, Any]] = list(error.errors())
+    problems = cast("Sequence[ErrorDetails]", error.errors())
     in_body = any(problem["loc"][:1] == ("body",) for problem in problems)
     if in_body and kind != "application/json" and not kind.endswith("+json"):
         return refusals.ContentTypeUnsupported(kind, content_type=kind)
-    lines = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in problems[:3]]
-    return refusals.BodyInvalid("; ".join(lines) + ".")
+    return refusals.BodyInvalid(describe_problems([_placed(problem) for problem in problems], _fields(request)))
+
+
+def _placed(problem: ErrorDetails) -> ErrorDetails:
+    """A field of the body by its own name, as where a route reads its body itself."""
+    match problem["loc"]:
+        case ("body", str(), *_):
+            return {**problem, "loc": problem["loc"][1:]}
+        case _:
+            return problem
+
+
+def _fields(request: Request) -> tuple[str, ...]:
+    route = request.scope.get("route")
+    body = route.body_field if isinstance(route, APIRoute) else None
+    model = body.field_info.annotation if body is not None else None
+    return tuple(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else ()
 
 
 def _of_http(request: Request, error: HTTPException) -> SecondfaceError:

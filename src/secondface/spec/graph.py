@@ -6,7 +6,7 @@ compiler, so no route leaves them out. Must not know how a step works.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, cast
@@ -119,18 +119,24 @@ def _plain_values(text: str) -> object:
 
 
 def describe_validation(error: ValidationError, model: type[BaseModel] | None = None) -> str:
-    """The first problems of a pydantic error in one line, each with the place where it is.
-
-    With its `model`, an unknown name at the top is answered with the name that was most likely meant.
-    """
+    """The first problems of a pydantic error in one line; with its `model`, a slip in a name at the top is named."""
     problems = error.errors(include_url=False, include_context=False, include_input=False)
-    return "; ".join(_problem_detail(problem, model) for problem in problems[:3]) + "."
+    return describe_problems(problems, model.model_fields if model is not None else ())
 
 
-def _problem_detail(problem: ErrorDetails, model: type[BaseModel] | None) -> str:
+def describe_problems(problems: Sequence[ErrorDetails], known: Iterable[str] = ()) -> str:
+    """The first problems in one line, each with the place where it is.
+
+    With the `known` names, an unknown one at the top is answered with the name that was most likely meant.
+    """
+    names = tuple(known)
+    return "; ".join(_problem_detail(problem, names) for problem in problems[:3]) + "."
+
+
+def _problem_detail(problem: ErrorDetails, known: Sequence[str]) -> str:
     place = ".".join(map(str, problem["loc"])) or "document"
-    if model is not None and problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1:
-        detail = f"{place[:100]}: there is no such field; {slip_detail(place, model.model_fields)}"
+    if known and problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1:
+        detail = f"{place[:100]}: there is no such field; {slip_detail(place, known)}"
         return detail.removesuffix(".")
     return f"{place}: {problem['msg']}"
 
