@@ -46,11 +46,9 @@ class Plant:
         os.environ["DOOM"] = str(self.doom)
         monkeypatch.setattr("secondface.compose.service.local_fleet", self._doomed_fleet)  # type: ignore[attr-defined]
         self.service = server(self.settings)
-        shown: list[str | None] = []
+        shown: list[str] = []
         self.service.accounts.start(shown.append)
-        key = shown[0]
-        assert key is not None
-        self.caller = self.service.keyring.caller(key)
+        self.caller = self.service.keyring.caller(shown[0])
         self.accepted: list[str] = []
         if starts:
             self.service.start()

@@ -61,7 +61,8 @@ def _serve(context: click.Context, host: str | None, port: int | None, new_key: 
     with _listening(settings) as bound:
         settings = settings.model_copy(update={"listen_port": bound.getsockname()[1]})
         service, app = http_service(settings)
-        service.accounts.start(lambda key: _greet(own, address_of(settings), key), new_key=new_key)
+        if not service.accounts.start(lambda key: _greet(own, address_of(settings), key), new_key=new_key):
+            _greet(own, address_of(settings), None)
         _run(app, settings, bound)
 
 

@@ -43,9 +43,9 @@ class Accounts:
     def __init__(self, transactions: Transactions, keyring: Keyring, ids: Ids) -> None:
         self._transactions, self._keyring, self._ids = transactions, keyring, ids
 
-    def start(self, show: Callable[[str | None], None], *, new_key: bool = False) -> None:
+    def start(self, show: Callable[[str], None], *, new_key: bool = False) -> bool:
         """Make the default account with money and a budget, and an operator's key: at the first start, or when one is
-        asked for because it was lost. `show` gets its text, or None where no key was made.
+        asked for because it was lost. Whether one was made; `show` gets its text.
 
         It is shown before it is stored: a start that dies in between leaves no key that nobody has seen, and the next
         one makes another.
@@ -57,11 +57,12 @@ class Accounts:
                 reference, currency = self._ids.new("pay"), price_book(work).currency
                 work.ledger.post(ledger.deposit(account.id, _FIRST_FUNDS, reference, work.now_ms(), currency))
                 work.ledger.set_budget(Budget(f"account:{account.id}", "day", _FIRST_DAY_BUDGET))
-            if work.accounts.keys(DEFAULT_ACCOUNT) and not new_key:
-                show(None)
-                return
-            name = "start" if work.accounts.keys(DEFAULT_ACCOUNT) else "first start"
-            show(self._keyring.issue_within(work, DEFAULT_ACCOUNT, "operator", name=name)[1])
+            known = work.accounts.keys(DEFAULT_ACCOUNT)
+            made = new_key or not known
+            if made:
+                name = "start" if known else "first start"
+                show(self._keyring.issue_within(work, DEFAULT_ACCOUNT, "operator", name=name)[1])
+        return made
 
     def open(self, caller: Caller, name: str, plan: Plan, credit_micros: int = 0) -> Account:
         """A new account without money."""
@@ -129,9 +130,7 @@ class Accounts:
         caller.require("admin")
         with self._transactions.view() as work:
             _found(work, account_id)
-        return self._keyring.issue(
-            account_id, role, name=name, expires_ms=expires_ms, actor=caller.actor
-        )  # fmt: skip
+        return self._keyring.issue(account_id, role, name=name, expires_ms=expires_ms, actor=caller.actor)
 
     def keys(self, caller: Caller, account_id: str) -> Sequence[Key]:
         """All keys of an account, revoked ones too. Raises AccountMissing."""

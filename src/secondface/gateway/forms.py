@@ -105,13 +105,11 @@ def checked(model: type[_Model], values: object) -> _Model:
 
 
 async def _from_words(asked: JobRequest, caller: Caller, inputs: Inputs) -> Filled:
-    likes = [each.like for each in asked.mapping if each.like is not None]
-    references = [asked.reference] if asked.reference is not None else []
-    places = [f"sources[{at}]" for at in range(len(asked.sources))] + ["target"] + ["reference"] * len(references)
-    places += [f"mapping[{at}].like" for at, each in enumerate(asked.mapping) if each.like is not None]
-    refs = (*asked.sources, asked.target, *references, *likes)
-    stored = [await inputs.stored(caller, ref) for ref in refs]  # in turn: one request takes one download's room
-    known = await inputs.known(list(zip(places, stored, strict=True)))
+    references = [("reference", asked.reference)] if asked.reference is not None else []
+    named = [*((f"sources[{at}]", ref) for at, ref in enumerate(asked.sources)), ("target", asked.target), *references]
+    named += [(f"mapping[{at}].like", each.like) for at, each in enumerate(asked.mapping) if each.like is not None]
+    # In turn: one request takes one download's room.
+    known = await inputs.known([(place, await inputs.stored(caller, ref)) for place, ref in named])
     at = len(asked.sources)
     rest = iter(known[at + 1 + len(references) :])
     mapping = [(each.source, each.index, next(rest) if each.like is not None else None) for each in asked.mapping]

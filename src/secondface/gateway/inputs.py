@@ -133,8 +133,9 @@ def told_of(place: str, key: str) -> Generator[None]:
         yield
     except SecondfaceError as error:
         own = key.rpartition("/")[2]
-        detail = error.detail.replace(own, place) if own in error.detail else f"{place}: {error.detail}"
-        raise type(error)(detail.removesuffix(": "), **error.facts) from error
+        placed = ": ".join(filter(None, (place, error.detail)))
+        told = error.detail.replace(own, place) if own in error.detail else placed
+        raise type(error)(told, **error.facts) from error
 
 
 def _left(look: asyncio.Task[InputFacts]) -> None:

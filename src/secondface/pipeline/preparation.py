@@ -48,7 +48,10 @@ def inspect_inputs(
 
 
 class PictureFile:
-    """A still by its bytes: of a person who is known from an earlier run no pixel is decoded. Raises FileUnreadable."""
+    """A still by its bytes: of a person who is known from an earlier run no pixel is decoded.
+
+    They are read at once, so that whatever cannot be read is called by `name`. Raises FileUnreadable.
+    """
 
     def __init__(self, name: str, path: Path, limits: Limits) -> None:
         self.name = name

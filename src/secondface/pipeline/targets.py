@@ -102,7 +102,7 @@ def require_kind(request: RunRequest, kind: Kind) -> None:
     if kind == "still" and (said := _said(request.video)):
         names = ", ".join(_VIDEO_WORDS.get(name, f"--{name}") for name in said)
         raise InvalidOption(f"{names}: for video, but {request.target.name} is a picture.", options=said)
-    if kind == "video" and not holds_animation(request.output) and (said := _said(request.still)):
+    if kind == "video" and not holds_film(request.output) and (said := _said(request.still)):
         names = ", ".join({"quality": "--still-quality"}.get(name, f"--{name}") for name in said)
         raise InvalidOption(f"{names}: for pictures, but {request.target.name} is a video.", options=said)
 
@@ -192,7 +192,7 @@ class VideoTarget(AbstractContextManager["VideoTarget"]):
 
     def output(self, request: RunRequest, marks: MetadataMarks, scale: int) -> Output:
         size = self.stream.width * scale, self.stream.height * scale
-        if holds_animation(request.output):
+        if holds_film(request.output):
             return AnimationOutput(request, marks, size, notes=dropped_streams(self._reader.info))
         return VideoOutput(request, self._reader, marks, size)
 

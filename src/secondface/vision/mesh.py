@@ -33,7 +33,7 @@ class FaceMesher:
         self.min_score = min_score
         indices = mesh_indices()
         self._rows = {output: np.array(getattr(indices, name)) for output, name in REFINED}
-        self._irises = ((indices.left_iris, indices.left_eye[:16]), (indices.right_iris, indices.right_eye[:16]))
+        self._irises = tuple(zip((indices.left_iris, indices.right_iris), indices.lids, strict=True))
 
     def from_detection(self, frame: Frame, detection: Detection, refinements: int = 2) -> Face | None:
         """The face at a detection; each refinement crops again around the points found before it."""

@@ -14,6 +14,8 @@ from importlib.resources import files
 EYE_CORNERS = ((33, 133), (362, 263))
 """Outer and inner of the picture's left eye, inner and outer of the right one. They stay when an eye shuts."""
 
+_LID_POINTS = 16
+
 
 @dataclass(frozen=True, slots=True)
 class MeshIndices:
@@ -29,6 +31,11 @@ class MeshIndices:
     dlib5: tuple[int, ...]
     dlib5_template: tuple[tuple[float, float], ...]
     """Where dlib's aligned chip without padding has the `dlib5` points, 0..1."""
+
+    @property
+    def lids(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The edges of the lids, corners and all: the first ring of each eye, in the order of the eyes."""
+        return self.left_eye[:_LID_POINTS], self.right_eye[:_LID_POINTS]
 
 
 @cache

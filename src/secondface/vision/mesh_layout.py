@@ -97,17 +97,16 @@ class FaceLayout:
     def zones(self, atlas: SourceAtlas) -> CoarseZones:
         """The atlas's zones and the source's light on the coarse canvas."""
         fixed = [cv2.split(_look_up(part, self.atlas_map, COARSE_DENSITY)) for part in _zone_stack(self.feather)]
-        own = _look_up(atlas.coarse, self.atlas_map, COARSE_DENSITY)
-        aslant = cv2.split(_look_up(atlas.aslant, self.atlas_map, COARSE_DENSITY))
+        certain, relief, facing = cv2.split(_look_up(atlas.known, self.atlas_map, COARSE_DENSITY))
         bridge, right, left = fixed[2]
         return CoarseZones(
             *fixed[0],
             *fixed[1],
             glasses=(bridge, right, left),
-            certain=own[..., 3],
-            relief=aslant[0],
-            facing=aslant[1],
-            light=np.ascontiguousarray(own[..., :3]),
+            certain=certain,
+            relief=relief,
+            facing=facing,
+            light=_look_up(atlas.light, self.atlas_map, COARSE_DENSITY),
         )
 
     def soften(self, mask: Mask01) -> Mask01:
@@ -156,7 +155,7 @@ class CoarseZones:
     glasses: tuple[Mask01, Mask01, Mask01]
     certain: Mask01
     relief: Float
-    """Log lightness that the face's own relief gives it in the source's picture, ..."""
+    """Log lightness that cheeks and temples have from their relief in the source's picture, 0 elsewhere; ..."""
     facing: Float
     """... and how squarely that sees it (cosine)."""
     light: Float

@@ -72,7 +72,7 @@ class PreparedSwap:
     target: RGB8
     layout: FaceLayout
     openings: Mask01
-    """[h,w] of the box, where the target is sharp."""
+    """`layout.openings()` without blur; `blend` makes softer ones where the target is blurred."""
     relit: Relit
     atlas: SourceAtlas
     colour: float

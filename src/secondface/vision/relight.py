@@ -89,8 +89,8 @@ def relight(
     lifted = bent + np.float32(DARK_OFFSET)
     meeting = skin * layout.seen * zone.certain * bare
     hardness = _hardness(light, depth * alpha)
-    aslant = np.float32(1 - hardness) * _turned_to_view(layout, zone.facing)  # hard light leaves the face its own shade
-    gain *= cv2.exp(-zone.relief * aslant)[..., None]
+    changed = np.float32(1 - hardness) * _turned_to_view(layout, zone.facing)  # in hard light a face keeps its shade
+    gain *= cv2.exp(-zone.relief * changed)[..., None]
     rim = np.maximum(1 - depth, (1 - zone.middle) ** 3)
     gain *= _rim_factor(lifted, sampled * gain, meeting, rim, layout.coarse_width)
     gain *= cv2.exp(np.float32(hardness) * depth * _own_light(light, zone.light, depth * alpha))[..., None]

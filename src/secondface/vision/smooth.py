@@ -90,9 +90,8 @@ def _between(before: Float | None, points: Float, after: Float, since_s: float, 
 @cache
 def _noise() -> Vector:
     """[478] how far each point may tremble, in face lengths."""
-    indices = mesh_indices()
     noise = np.full(478, _NOISE)
-    noise[np.setdiff1d([*indices.left_eye[:16], *indices.right_eye[:16]], np.ravel(EYE_CORNERS))] = _LID_NOISE
+    noise[np.setdiff1d(np.ravel(mesh_indices().lids), np.ravel(EYE_CORNERS))] = _LID_NOISE
     return noise
 
 
@@ -101,7 +100,7 @@ class _Pass:
 
     def __init__(self) -> None:
         indices = mesh_indices()
-        quick = [indices.lips, indices.left_eye[:16], indices.right_eye[:16], indices.left_iris, indices.right_iris]
+        quick = [indices.lips, *indices.lids, indices.left_iris, indices.right_iris]
         self._calm = np.setdiff1d(np.arange(478), np.concatenate(quick))
         self._groups = [(self._calm, SHAPE), *((np.array(group), QUICK) for group in quick)]
         self._shape: Complex | None = None

@@ -45,12 +45,12 @@ class SourceAtlas:
     """The texture, finest first; each level is half as dense."""
     density: int
     """Pixels per face width of the finest level."""
-    coarse: Float
-    """[h,w,4] at COARSE_DENSITY: the light field of the texture, and where the texture really shows this person's face
-    (1), not hair, hand, glasses or a guess (0)."""
-    aslant: Float
-    """[h,w,2] at COARSE_DENSITY: log lightness that the relief of cheeks and temples gives them in their picture, and
-    how squarely that sees each texel (cosine)."""
+    light: Float
+    """[h,w,3] at COARSE_DENSITY: the light field of the texture."""
+    known: Float
+    """[h,w,3] at COARSE_DENSITY: where the texture really shows this person's face (1), not hair, hand, glasses or a
+    guess (0); the log lightness that the relief of cheeks and temples gives them in their picture, 0 elsewhere; how
+    squarely that picture sees each texel (cosine)."""
     shape: Float
     """[468,3] the mesh of the picture that shows the face best."""
 
@@ -93,12 +93,12 @@ def build_atlas(pictures: Sequence[tuple[RGB8, Face]], enlarge: Callable[[RGB8],
     views = [_unroll(rgb, face, density) for rgb, face in pictures]
     best = int(np.argmax([view.trust.sum() for view in views]))
     views.insert(0, views.pop(best))
-    texture, coarse, aslant = _merge(views, density)
+    texture, light, known = _merge(views, density)
     levels = [texture]
     while density >> len(levels) >= 32:
         above = levels[-1]
         levels.append(cv2.resize(above, (above.shape[1] // 2, above.shape[0] // 2), interpolation=cv2.INTER_AREA))
-    return SourceAtlas(tuple(levels), density, coarse, aslant, symmetric(pictures[best][1].points[:MESH_POINTS]))
+    return SourceAtlas(tuple(levels), density, light, known, symmetric(pictures[best][1].points[:MESH_POINTS]))
 
 
 def _enlarged(rgb: RGB8, face: Face, enlarge: Callable[[RGB8], RGB8]) -> tuple[RGB8, Face]:
@@ -135,38 +135,33 @@ def _merge(views: list[_View], density: int) -> tuple[RGB8, Float, Float]:
         return cv2.resize(image, (shape[1], shape[0]), interpolation=cv2.INTER_AREA)
 
     first = views[0]
-    light = certain = aslant = None
-    detail = trust = None
+    light = known = detail = trust = None
     for view in (*views, *[_mirrored(view, density) for view in views]):
-        here_light, here_certain, here_aslant = _lit_and_certain(
-            coarse(view.rgb), coarse(view.trust), coarse(view.normals), zone
-        )
+        here_light, here_known = _lit_and_known(coarse(view.rgb), coarse(view.trust), coarse(view.normals), zone)
         full = (first.rgb.shape[1], first.rgb.shape[0])
         ratio = view.rgb / np.maximum(cv2.resize(here_light, full, interpolation=cv2.INTER_LINEAR), 4)
-        if detail is None or trust is None or light is None or certain is None or aslant is None:
-            detail, trust, light, certain, aslant = ratio, view.trust, here_light, here_certain, here_aslant
+        if detail is None or trust is None or light is None or known is None:
+            detail, trust, light, known = ratio, view.trust, here_light, here_known
             continue
         # Switch over within a narrow range of trust: a mean of two views would blur both.
         take = np.clip((view.trust * 0.8 - trust) / 0.15 + 0.5, 0, 1)
         take = cv2.GaussianBlur(take, (0, 0), 0.03 * density)
         detail += take[..., None] * (ratio - detail)
         trust = np.maximum(trust, view.trust * 0.8)
-        certain += coarse(take) * (here_certain - certain)
-        aslant += coarse(take)[..., None] * (here_aslant - aslant)
-    assert detail is not None and light is not None and certain is not None and aslant is not None
-    detail /= cv2.resize(_stray_light(coarse(detail), zone.skin * certain), (detail.shape[1], detail.shape[0]))[
+        known += coarse(take)[..., None] * (here_known - known)
+    assert detail is not None and light is not None and known is not None
+    detail /= cv2.resize(_stray_light(coarse(detail), zone.skin * known[..., 0]), (detail.shape[1], detail.shape[0]))[
         ..., None
     ]
     detail = np.where(detail > 1, 1 + _KNEE * np.tanh((detail - 1) / _KNEE), detail)
     light = np.sqrt(light * _flip(light, COARSE_DENSITY))  # a lamp at one side goes too
     full_light = cv2.resize(light, (detail.shape[1], detail.shape[0]), interpolation=cv2.INTER_LINEAR)
     texture = np.clip(detail * full_light + 0.5, 0, 255).astype(np.uint8)
-    return texture, np.dstack([light, certain]).astype(np.float32), aslant.astype(np.float32)
+    return texture, light.astype(np.float32), known.astype(np.float32)
 
 
-def _lit_and_certain(rgb: Float, trust: Mask01, normals: Float, zone: Zones) -> tuple[Float, Mask01, Float]:
-    """Of one coarse view: the light on its skin [h,w,3], where it shows this person and nothing else [h,w], and
-    `SourceAtlas.aslant`."""
+def _lit_and_known(rgb: Float, trust: Mask01, normals: Float, zone: Zones) -> tuple[Float, Float]:
+    """Of one coarse view: the light on its skin [h,w,3], and `SourceAtlas.known`."""
     core = zone.core * (trust > 0.15)
     plain = skin_likelihood(rgb, core)
     shading = fit_shading(rgb, normals, zone.skin * (trust > 0.02), core)
@@ -180,8 +175,8 @@ def _lit_and_certain(rgb: Float, trust: Mask01, normals: Float, zone: Zones) -> 
         covered = covered * (1 - zone.beard)
     covered = covered * (1 - thin_cover(covered, zone.skin, COARSE_DENSITY))
     shade = relief(shading, zone.skin * (trust + 0.02), LIGHT_REACH * COARSE_DENSITY)
-    aslant = np.dstack([shade * zone.sides, normals[..., 2]])
-    return light, (np.clip(trust * 4, 0, 1) * (1 - covered)).astype(np.float32), aslant
+    certain = np.clip(trust * 4, 0, 1) * (1 - covered)
+    return light, np.dstack([certain, shade * zone.sides, normals[..., 2]]).astype(np.float32)
 
 
 def _stray_light(detail: Float, skin: Mask01) -> Mask01:

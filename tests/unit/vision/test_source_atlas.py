@@ -51,7 +51,7 @@ def test_each_level_is_half_as_dense() -> None:
     for above, below in zip(atlas.levels, atlas.levels[1:], strict=False):
         assert below.shape[:2] == (above.shape[0] // 2, above.shape[1] // 2)
     assert atlas.levels[0].shape[:2] == atlas_shape(atlas.density)
-    assert atlas.coarse.shape == (*atlas_shape(COARSE_DENSITY), 4)
+    assert atlas.light.shape == atlas.known.shape == (*atlas_shape(COARSE_DENSITY), 3)
 
 
 def test_the_level_is_no_coarser_than_the_target_and_no_finer_than_needed() -> None:
@@ -79,7 +79,7 @@ def test_a_small_face_is_enlarged_once(width: float, calls: int) -> None:
 
 def test_light_and_certainty_of_an_even_face() -> None:
     atlas = build()
-    light, certain = atlas.coarse[..., :3], atlas.coarse[..., 3]
+    light, certain = atlas.light, atlas.known[..., 0]
     x, y = (topology().atlas[50] * COARSE_DENSITY).astype(int)
     assert light[y, x] == pytest.approx(TAN, rel=0.1)
     assert certain[y, x] > 0.9
@@ -91,7 +91,7 @@ def test_a_hand_on_the_cheek_is_not_part_of_the_face() -> None:
     points = mesh(340, 300, 300)
     rgb = picture(points, (600, 600))
     rgb[280:420, :230] = (60, 80, 160)
-    certain = build_atlas([(rgb, face(points))]).coarse[..., 3]
+    certain = build_atlas([(rgb, face(points))]).known[..., 0]
     hidden, free = ((topology().atlas[index] * COARSE_DENSITY).astype(int) for index in (205, 425))
     assert certain[free[1], free[0]] > 0.9
     assert certain[hidden[1], hidden[0]] < certain[free[1], free[0]]
@@ -116,7 +116,7 @@ def test_more_pictures_of_the_same_person_change_little_and_repeat_exactly() -> 
     one = (picture(points, (600, 600)), face(points))
     single, twice, again = build_atlas([one]), build_atlas([one, one]), build_atlas([one])
     assert all((a == b).all() for a, b in zip(single.levels, again.levels, strict=True))
-    assert (single.coarse == again.coarse).all()
+    assert (single.light == again.light).all() and (single.known == again.known).all()
     assert np.abs(single.levels[0].astype(int) - twice.levels[0].astype(int)).mean() < 2
 
 
@@ -124,7 +124,7 @@ def test_a_face_half_outside_its_picture_and_a_tiny_one_are_no_fault() -> None:
     for width, x in ((340, 20), (340, 600), (14, 300)):
         points = mesh(width, x, 300)
         atlas = build_atlas([(picture(points, (600, 600)), face(points))])
-        assert np.isfinite(atlas.coarse).all()
+        assert np.isfinite(atlas.light).all() and np.isfinite(atlas.known).all()
 
 
 def test_lips_stay_lips_in_every_level() -> None:
