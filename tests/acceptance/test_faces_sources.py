@@ -23,7 +23,7 @@ def tracker() -> FaceTracker:
 def certain(tracker: FaceTracker, name: str) -> np.ndarray:
     """[h,w] on the coarse atlas: where the picture shows the person."""
     frame = read_still(PORTRAITS / name).frame
-    return build_atlas([(frame.read(), tracker.still(frame)[0])]).coarse[..., 3]
+    return build_atlas([(frame.read(), tracker.still(frame)[0])]).known[..., 0]
 
 
 def share(mask: np.ndarray, zone: np.ndarray) -> float:

@@ -228,9 +228,12 @@ def test_what_is_no_json_of_a_job_is_refused(server: Live, body: bytes) -> None:
     ],
     ids=range(11),
 )  # fmt: skip
-def test_what_is_no_form_is_refused(server: Live, kind: str, body: bytes) -> None:
+def test_what_is_no_form_is_refused_without_a_word_to_the_terminal(
+    server: Live, kind: str, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     reply = server.call("POST", "/v1/jobs", content=body, headers={"Content-Type": kind})
     assert (reply.status_code, reply.json()["code"]) == (422, "body_invalid")
+    assert not [record for record in caplog.records if record.name.startswith("python_multipart")]
 
 
 @pytest.mark.parametrize("options", [b"[]", b"{", b"1", b"\xff", b'{"faces": 1}', b'{"target": 1}'])

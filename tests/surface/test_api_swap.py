@@ -153,3 +153,11 @@ def test_who_waits_is_let_go_when_the_server_ends() -> None:
             assert not thread.is_alive()
     assert sorted("job.accepted" in answer for answer in answers) == [False, True]
     assert '"state":"running"' in min(answers, key=lambda answer: "job.accepted" in answer)
+
+
+def test_a_source_that_is_a_video_is_refused_at_the_door_by_its_part(server: Live) -> None:
+    before = server.call("GET", "/v1/jobs").json()["data"]
+    reply = server.call("POST", "/v1/swap", files=[("source", ("a", CLIP)), ("target", ("b", STILL))])
+    assert (reply.status_code, reply.json()["code"]) == (422, "media_unsupported")
+    assert reply.json()["detail"].startswith("source")
+    assert server.call("GET", "/v1/jobs").json()["data"] == before

@@ -51,6 +51,6 @@ def job_words(
         words["tier"] = options["tier"]
     if options["market"]:
         words["market"] = options["market"]
-    if options["max_cost"]:
+    if options["max_cost"] is not None:  # an empty word is a shell's variable that was never set, and no limit
         words["max_cost_micros"] = parse_money("--max-cost", options["max_cost"])
     return [image for person in request.sources for image in person.images], mapping, words

@@ -25,10 +25,11 @@ from secondface.spec.work import InputFacts, StoredInput
 
 @dataclass(frozen=True, slots=True)
 class KnownInput:
-    """An input in the store, and what it is."""
+    """An input in the store, what it is, and what the request calls it."""
 
     stored: Stored
     facts: InputFacts
+    place: str
 
     def named(self, role: str) -> StoredInput:
         """The input for a worker, under a name of ours."""
@@ -89,7 +90,7 @@ class Inputs:
             distinct.setdefault(each.sha256, (place, each))
         facts = await asyncio.gather(*(self._facts_at(place, each) for place, each in distinct.values()))
         by_content = dict(zip(distinct, facts, strict=True))
-        return [KnownInput(each, by_content[each.sha256]) for _, each in stored]
+        return [KnownInput(each, by_content[each.sha256], place) for place, each in stored]
 
     def expect(self, stored: Stored) -> None:
         """Begin to look at a file that a job will most likely name, so that the job need not wait for it."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from logging import CRITICAL, Logger
 from typing import Literal
 
 from python_multipart.exceptions import MultipartParseError
@@ -15,6 +16,8 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from secondface.gateway.refusals import BodyInvalid, BodyTooLarge
 
 MOST_PARTS = 100
+_UNHEARD = Logger("multipart", CRITICAL)
+"""Strangers could fill the terminal with what is wrong with their bodies; the answer says it to them."""
 _Event = tuple[Literal["begin", "data", "end"], bytes]
 
 
@@ -60,6 +63,7 @@ class _Events:
             "on_part_data": lambda data, start, end: self.ready.append(("data", data[start:end])),
             "on_part_end": lambda: self.ready.append(("end", b"")), "on_end": self._end,
         })  # fmt: skip
+        self.parser.logger = _UNHEARD
 
     def feed(self, chunk: bytes) -> None:
         try:

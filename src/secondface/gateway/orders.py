@@ -15,7 +15,7 @@ from pathlib import Path
 from secondface.control.admission import Probed, Rate, Submission
 from secondface.control.auth import Caller
 from secondface.control.tiers import tier_for
-from secondface.errors import InvalidOption, InvalidPipeline, OutputFormatUnsupported
+from secondface.errors import InvalidOption, InvalidPipeline, MediaUnsupported, OutputFormatUnsupported
 from secondface.gateway.inputs import KnownInput
 from secondface.gateway.service import Service
 from secondface.spec.faces import FaceRule
@@ -49,10 +49,15 @@ class Material:
     mapping: Sequence[tuple[int, int | None, KnownInput | None]] = ()
 
     @property
+    def people(self) -> Sequence[KnownInput]:
+        """Those that show who is meant: all but the target."""
+        likes = [self.reference, *(like for _, _, like in self.mapping)]
+        return [*self.sources, *(each for each in likes if each is not None)]
+
+    @property
     def inputs(self) -> Sequence[KnownInput]:
         """All of them."""
-        likes = [self.reference, *(like for _, _, like in self.mapping)]
-        return [*self.sources, self.target, *(each for each in likes if each is not None)]
+        return [*self.people, self.target]
 
 
 class Orders:
@@ -63,7 +68,10 @@ class Orders:
         self._models: str | None = None
 
     def order(self, options: JobOptions, material: Material) -> tuple[WorkOrder, Plan]:
-        """The order with its compiled plan. Raises BadRequest errors."""
+        """The order with its compiled plan. Raises BadRequest errors, and MediaUnsupported for a person in a video."""
+        for each in material.people:
+            if each.facts.kind == "video":
+                raise MediaUnsupported(f"{each.place}: a video ({each.facts.format_name}), not a picture")
         rule = _rule(options.faces, material.reference is not None)
         sources = [each.named(f"source-{at}") for at, each in enumerate(material.sources)]
         people = [tuple(sources)] if options.same_person and sources else [(each,) for each in sources]

@@ -46,6 +46,12 @@ def test_everything_that_a_service_takes() -> None:
     assert (made["market"], made["output"], made["restore"]) == ("spot", "webm", 0.5)
 
 
+@pytest.mark.parametrize("amount", ["", " ", "-1", "much"])
+def test_a_limit_that_is_no_amount_never_passes_for_no_limit(amount: str) -> None:
+    with pytest.raises(InvalidOption, match="--max-cost"):
+        words(max_cost=amount)
+
+
 def test_a_reference_picture_goes_beside_the_options() -> None:
     assert words(faces="like:ann.png")[2]["faces"] == "like"
 

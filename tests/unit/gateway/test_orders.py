@@ -12,6 +12,7 @@ from secondface.errors import (
     InvalidOption,
     InvalidPipeline,
     MappingUnresolved,
+    MediaUnsupported,
     OutputFormatUnsupported,
     TooManySources,
 )
@@ -38,7 +39,7 @@ FILM = InputFacts(kind="video", format_name="mov,mp4", width=1280, height=720, f
 
 def known(name: str, facts: InputFacts = PICTURE, sha256: str = "") -> KnownInput:
     stored = Stored(key=f"uploads/a/{name}", size_bytes=1, sha256=sha256 or name, content_type="x/y")
-    return KnownInput(stored, facts)
+    return KnownInput(stored, facts, name)
 
 
 def material(target: KnownInput | None = None, sources: int = 1, **more: Any) -> Material:
@@ -198,3 +199,19 @@ def test_before_a_measurement_making_a_person_is_part_of_the_guess_once(made: Li
     long, short = expected_s(film), expected_s(film, video={"end": "f10"})
     assert short >= 3
     assert long < 25 * short, "twenty-five times as long, but the person is made once"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"sources": [known("s0"), known("film", FILM)]},
+        {"reference": known("film", FILM)},
+        {"mapping": [(0, None, known("film", FILM))]},
+    ],
+    ids=["source", "reference", "mapping"],
+)
+def test_who_is_shown_in_a_video_is_refused_by_the_name_of_its_place(made: Live, given: dict[str, Any]) -> None:
+    words = {"sources": [known("s0")], "target": known("t", FILM), **given}
+    options = {"faces": "like"} if "reference" in given else {}
+    with pytest.raises(MediaUnsupported, match="film: a video"):
+        submission(made, Material(**words), **options)
