@@ -15,7 +15,11 @@ from secondface.errors import SecondfaceError
 from secondface.gateway import refusals
 from secondface.sdk import problems
 
-_PLACES = (errors.__name__, refusals.__name__, problems.__name__)
+_PLACES = (
+    *(f"{errors.__name__}.{part}" for part in ("tree", "requests", "files", "faces", "access", "jobs", "provider")),
+    refusals.__name__,
+    problems.__name__,
+)
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "errors"
 _PAYS = {
     "caller": "The caller's input or wish",
@@ -37,7 +41,13 @@ def _descend(root: type[SecondfaceError]) -> Iterator[type[SecondfaceError]]:
 
 
 def _place(error: type[SecondfaceError]) -> int:
-    return list(_PLACES).index(error.__module__) if error.__module__ in _PLACES else len(_PLACES)
+    return _PLACES.index(error.__module__) if error.__module__ in _PLACES else len(_PLACES)
+
+
+def _published(error: type[SecondfaceError]) -> str:
+    """The name by which others import it: the parts of the tree are one module to them."""
+    place = errors.__name__ if hasattr(errors, error.__name__) else error.__module__
+    return f"{place}.{error.__name__}"
 
 
 def _remedy(error: type[SecondfaceError]) -> str:
@@ -62,7 +72,7 @@ def page(error: type[SecondfaceError]) -> str:
             "",
             "| | |",
             "|---|---|",
-            f"| class | `{error.__module__}.{error.__name__}` |",
+            f"| class | `{_published(error)}` |",
             f"| fault | `{error.fault}`: {_PAYS[error.fault]} |",
             f"| retried by itself | {_yes(error.retryable)} |",
             f"| a kind of | {parent} |",
