@@ -23,7 +23,7 @@ from secondface.media.ycbcr import RGB_MATRIX, ColourSpace
 
 __all__ = ["DEEP_RGB", "PlanarFrame", "Plane", "deep_rgb_frame", "deep_rgb_of", "planes_from_rgb", "thumbnail_size"]
 
-_STRIP_PIXELS = 131_072
+_STRIP_PIXELS = 65_536
 _FADE_LEVELS = 16
 """A pixel that changes by this many of 255 levels keeps nothing of an old value that vision could not see (clipped,
 or finer than its chroma): less would show as a seam where the change begins, more as a ghost."""

@@ -168,7 +168,8 @@ def _rigid_weights() -> Float:
 def _fade(points: Float) -> Float:
     """[468] 0 on the outline, rising to 1 at a fifth of the face's width inside it."""
     outline = points[list(OVAL), :2]
-    distance = np.linalg.norm(points[:, None, :2] - outline[None], axis=2).min(1) / np.ptp(points[:, 0])
+    across, down = (points[:, None, axis] - outline[None, :, axis] for axis in (0, 1))
+    distance = np.sqrt((across * across + down * down).min(1)) / np.ptp(points[:, 0])
     ramp = np.clip(distance / 0.18, 0, 1)
     return (ramp * ramp * (3 - 2 * ramp)).astype(np.float32)
 

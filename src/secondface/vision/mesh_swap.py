@@ -140,7 +140,7 @@ class MeshSwapper:
         outside = 1 - (layout.openings(blur_px) if blur_px > 0 else prepared.openings)
         new = cv2.multiply(_lifted(layout.sample(prepared.atlas)), layout.enlarge(relit.gain))
         seen = layout.enlarge(layout.covered)
-        under = _lifted(cv2.blendLinear(layout.bend(target), target, seen, 1 - seen))
+        under = cv2.blendLinear(_lifted(layout.bend(target)), _lifted(target), seen, 1 - seen)
         if prepared.colour < 0.9:
             new = _mute(new, layout.enlarge(relit.light) + np.float32(DARK_OFFSET), prepared.colour)
         skin = layout.enlarge(relit.skin) * alpha * outside
@@ -162,7 +162,7 @@ class MeshSwapper:
 
 
 def _lifted(image: RGB8) -> Float:
-    return cv2.add(image, (DARK_OFFSET,) * 4, dtype=cv2.CV_32F)
+    return image.astype(np.float32) + np.float32(DARK_OFFSET)
 
 
 def _ease(old: float | None, new: float, rate: float) -> float:

@@ -31,21 +31,24 @@ def fit_shading(rgb: Float, normals: Float, skin: Mask01, core: Mask01) -> Float
     """
     basis = _harmonics(normals)
     coarse = (slice(None, None, _STEP), slice(None, None, _STEP))
-    columns, pixels = basis[coarse].reshape(-1, basis.shape[2]), np.ascontiguousarray(rgb[coarse])
-    weights = (core[coarse] * skin_likelihood(pixels, core[coarse])).reshape(-1)
-    pixels = pixels.reshape(-1, 3)
+    columns = basis[(slice(None), *coarse)].reshape(len(basis), -1)
+    sparse = np.ascontiguousarray(rgb[coarse])
+    weights = (core[coarse] * skin_likelihood(sparse, core[coarse])).reshape(-1)
+    pixels = np.stack(cv2.split(sparse)).reshape(3, -1)
     if float(weights.sum()) < 16:
-        return np.full_like(rgb, pixels.mean(0))
-    darkest = 0.3 * np.average(pixels, 0, weights)
-    numbers = _solve(columns[:, :_CORE_TERMS], pixels, weights)
-    expected = columns[:, :_CORE_TERMS] @ numbers
+        return np.full_like(rgb, pixels.mean(1))
+    darkest = (0.3 * (pixels @ weights) / weights.sum())[:, None]
+    numbers = _solve(columns[:_CORE_TERMS], pixels, weights)
+    expected = numbers @ columns[:_CORE_TERMS]
     for _ in range(2):
         likely = np.maximum(expected, darkest)
-        ratio = np.log((pixels @ MEAN + 4) / (likely @ MEAN + 4))
+        ratio = np.log((MEAN @ pixels + 4) / (MEAN @ likely + 4))
         weights = skin[coarse].reshape(-1) * np.exp(-((ratio / _STRANGE) ** 2)) * body_share(pixels, likely)
         numbers = _solve(columns, pixels, weights)
-        expected = columns @ numbers
-    return np.maximum(basis @ numbers, darkest).astype(np.float32)
+        expected = numbers @ columns
+    # einsum, as a product so large would wake the threads of the linear algebra library, which then spin for a while
+    lit = np.maximum(np.einsum("ct,thw->chw", numbers, basis), darkest[:, None])
+    return cv2.merge(list(lit.astype(np.float32)))
 
 
 def relief(shading: Float, skin: Mask01, reach_px: float) -> Float:
@@ -57,14 +60,14 @@ def relief(shading: Float, skin: Mask01, reach_px: float) -> Float:
 
 
 def _harmonics(normals: Float) -> Float:
-    """[h,w,9] real spherical harmonics up to order two, not normalised."""
-    x, y, z = normals[..., 0], normals[..., 1], normals[..., 2]
-    return np.stack([np.ones_like(x), x, y, z, x * y, x * z, y * z, x * x - y * y, 3 * z * z - 1], -1)
+    """[9,h,w] real spherical harmonics up to order two, not normalised."""
+    x, y, z = cv2.split(normals)
+    return np.stack([np.ones_like(x), x, y, z, x * y, x * z, y * z, x * x - y * y, 3 * z * z - 1])
 
 
 def _solve(columns: Float, pixels: Float, weights: Float) -> Float:
-    """[terms,3] weighted least squares, held back a little so that unseen directions stay plain."""
-    weighted = columns * weights[:, None]
-    hold = np.eye(columns.shape[1]) * _RIDGE * float(weights.sum())
+    """[3,terms] weighted least squares, held back a little so that unseen directions stay plain."""
+    weighted = columns * weights
+    hold = np.eye(len(columns)) * _RIDGE * float(weights.sum())
     hold[0, 0] = 0
-    return np.linalg.solve(weighted.T @ columns + hold, weighted.T @ pixels).astype(np.float32)
+    return np.linalg.solve(weighted @ columns.T + hold, weighted @ pixels.T).astype(np.float32).T

@@ -5,6 +5,7 @@ Built once per person; the swap then only samples it. Knows pictures and meshes,
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from secondface.vision.face_cover import covered_share
 from secondface.vision.mesh_render import normals, rasterise
 from secondface.vision.mesh_shape import symmetric
 from secondface.vision.mesh_topology import MESH_POINTS, Zones, atlas_shape, topology, with_skirt, zones
+from secondface.vision.per_pixel import padded
 from secondface.vision.shading import fit_shading, relief
 from secondface.vision.skin_light import light_field, skin_likelihood
 from secondface.vision.source_cover import grows_beard, thin_cover
@@ -54,21 +56,32 @@ class SourceAtlas:
     shape: Float
     """[468,3] the mesh of the picture that shows the face best."""
 
+    @functools.cached_property
+    def packed(self) -> tuple[Float, Float]:
+        """`light` and `known` as two images of four channels, which are quickly looked up."""
+        certain, relief, facing = cv2.split(self.known)
+        return cv2.merge([*cv2.split(self.light), certain]), cv2.merge([relief, facing] * 2)
+
+    @functools.cached_property
+    def padded_levels(self) -> tuple[RGB8, ...]:
+        """`levels` with a fourth channel, for the same reason."""
+        return tuple(padded(level) for level in self.levels)
+
     def level_for(self, target_width_px: float) -> tuple[RGB8, int]:
-        """The coarsest texture that is still as fine as a target face of that width, and its density."""
+        """The coarsest texture, padded, that is still as fine as a target face of that width, and its density."""
         index = 0
         while index + 1 < len(self.levels) and self.density >> (index + 1) >= target_width_px * 0.95:
             index += 1
-        return self.levels[index], self.density >> index
+        return self.padded_levels[index], self.density >> index
 
     def levels_for(self, target_width_px: float) -> tuple[tuple[RGB8, int, float], ...]:
-        """One level or two, with their densities and shares: a face that slowly grows must not turn sharp at once."""
+        """One or two such levels, with densities and shares: a face that slowly grows must not turn sharp at once."""
         texture, density = self.level_for(target_width_px)
         index = (self.density // density).bit_length() - 1
         share = (1 - 0.95 * target_width_px / density) / _CROSSFADE
         if index == 0 or share >= 1:
             return ((texture, density, 1.0),)
-        return ((texture, density, share), (self.levels[index - 1], density * 2, 1 - share))
+        return ((texture, density, share), (self.padded_levels[index - 1], density * 2, 1 - share))
 
 
 @dataclass(frozen=True)
@@ -120,10 +133,11 @@ def _unroll(rgb: RGB8, face: Face, density: int) -> _View:
     place = (mesh[:, :2] - [box.x0, box.y0]) * scales - 0.5
     canvas = rasterise(topology().atlas * density, atlas_shape(density))
     carried = canvas.carry(np.concatenate([place, normals(mesh)], 1).astype(np.float32))
-    seen = cv2.remap(crop, carried[..., :2], None, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
-    ramp = np.clip((carried[..., 4] - 0.12) / 0.5, 0, 1)
+    where = cv2.merge(list(carried[:2]))
+    seen = cv2.remap(crop, where, None, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    ramp = np.clip((carried[4] - 0.12) / 0.5, 0, 1)
     trust = ramp * ramp * min(1.0, face.size_px / density)
-    return _View(seen.astype(np.float32), trust.astype(np.float32), np.ascontiguousarray(carried[..., 2:]))
+    return _View(seen.astype(np.float32), trust.astype(np.float32), cv2.merge(list(carried[2:])))
 
 
 def _merge(views: list[_View], density: int) -> tuple[RGB8, Float, Float]:

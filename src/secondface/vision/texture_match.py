@@ -13,6 +13,7 @@ import cv2
 import numpy as np
 
 from secondface.frames import Float, Mask01
+from secondface.vision.per_pixel import times
 
 _LEAST_NOISE = 0.4
 """A spread below this, in levels of 255, is no grain that anyone sees."""
@@ -131,7 +132,7 @@ def add_grain(new: Float, target: Float, skin: Mask01, grain: tuple[float, float
     if grain[1] >= 0.1:
         coarse = _band(smaller, cv2.pyrDown(smaller)) * np.float32(grain[1])
         texture += cv2.pyrUp(coarse, dstsize=(target.shape[1], target.shape[0]))
-    return new + texture * skin[..., None]
+    return new + times(texture, skin)
 
 
 def _band(image: Float, smaller: Float) -> Float:

@@ -106,12 +106,12 @@ def test_skin_that_shines_is_skin_and_white_paint_is_not(skin: tuple[float, floa
     likely = skin_likelihood(rgb, core, flat(colour=skin))
     assert likely[:40].mean() > 0.9
     assert likely[76:].mean() < 0.1
-    held = body_share(rgb.reshape(-1, 3), flat(colour=skin).reshape(-1, 3)).reshape(96, 80)
+    held = body_share(rgb.reshape(-1, 3).T, flat(colour=skin).reshape(-1, 3).T).reshape(96, 80)
     assert held[:40].min() > 0.9
     assert held[76:].max() < 0.1
 
 
 def test_the_colour_of_grey_or_burnt_out_skin_is_not_missed() -> None:
-    grey, white = np.full((4, 3), 120.0, np.float32), np.full((4, 3), 255.0, np.float32)
+    grey, white = np.full((3, 4), 120.0, np.float32), np.full((3, 4), 255.0, np.float32)
     assert body_share(white * 0.8, grey).min() == 1
-    assert body_share(white, np.array([SKIN] * 4, np.float32)).min() == 1
+    assert body_share(white, np.array([SKIN] * 4, np.float32).T).min() == 1
