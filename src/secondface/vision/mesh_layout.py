@@ -6,7 +6,9 @@ Masks and light live on a coarse canvas (`coarse_width` pixels per face); colour
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import cv2
 import numpy as np
@@ -24,7 +26,11 @@ from secondface.vision.mesh_topology import (
     with_skirt,
     zones,
 )
+from secondface.vision.per_pixel import look_up
 from secondface.vision.source_atlas import COARSE_DENSITY, SourceAtlas
+
+Mask8: TypeAlias = npt.NDArray[np.uint8]
+"""[h,w] 0..255"""
 
 _SMALLEST_FACE_PX = 12
 _CORNER_REACH = 0.045
@@ -70,13 +76,14 @@ class FaceLayout:
     def bend_small(self, small: Float) -> Float:
         """The target with its features moved to their new places, on the coarse canvas."""
         scale = np.array([self.coarse_shape[1] / self.box.width, self.coarse_shape[0] / self.box.height], np.float32)
-        place = np.ascontiguousarray(self.target_map * scale - 0.5)
-        return cv2.remap(small, place, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        across, down = cv2.split(self.target_map)
+        place = cv2.merge([across * scale[0] - np.float32(0.5), down * scale[1] - np.float32(0.5)])
+        return look_up(small, place, beyond=cv2.BORDER_REPLICATE)
 
     def bend(self, image: RGB8) -> RGB8:
         """The target with its features moved to their new places."""
         place = self.enlarge(self.target_map - np.float32(0.5))
-        return cv2.remap(image, place, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        return look_up(image, place, beyond=cv2.BORDER_REPLICATE)
 
     def sample(self, atlas: SourceAtlas) -> RGB8:
         """The source's texture on the reshaped target."""
@@ -87,26 +94,28 @@ class FaceLayout:
             level = cv2.remap(texture, at, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
             seen = level if seen is None else cv2.addWeighted(seen, 1 - share, level, share, 0)
         assert seen is not None
-        return seen
+        return cv2.cvtColor(seen, cv2.COLOR_RGBA2RGB)
 
     def sample_small(self, atlas: SourceAtlas) -> Float:
         texture, density = atlas.level_for(self.coarse_width)
         place = self.atlas_map * np.float32(density) - np.float32(0.5)
-        return cv2.remap(texture, place, None, cv2.INTER_LINEAR).astype(np.float32)
+        return cv2.cvtColor(cv2.remap(texture, place, None, cv2.INTER_LINEAR), cv2.COLOR_RGBA2RGB).astype(np.float32)
 
     def zones(self, atlas: SourceAtlas) -> CoarseZones:
         """The atlas's zones and the source's light on the coarse canvas."""
         fixed = [cv2.split(_look_up(part, self.atlas_map, COARSE_DENSITY)) for part in _zone_stack(self.feather)]
-        certain, relief, facing = cv2.split(_look_up(atlas.known, self.atlas_map, COARSE_DENSITY))
-        bridge, right, left = fixed[2]
+        lit, turned = (_look_up(part, self.atlas_map, COARSE_DENSITY) for part in atlas.packed)
+        relief, facing = cv2.split(turned)[:2]
+        bridge, right, left, upper_lip = fixed[2]
         return CoarseZones(
             *fixed[0],
             *fixed[1],
             glasses=(bridge, right, left),
-            certain=certain,
+            upper_lip=upper_lip,
+            certain=lit[..., 3],
             relief=relief,
             facing=facing,
-            light=_look_up(atlas.light, self.atlas_map, COARSE_DENSITY),
+            light=cv2.cvtColor(lit, cv2.COLOR_RGBA2RGB),
         )
 
     def soften(self, mask: Mask01) -> Mask01:
@@ -116,28 +125,38 @@ class FaceLayout:
     def openings(self, blur_px: float = 0.0) -> Mask01:
         """[h,w] of the box: eyeballs and the inside of the mouth, which stay the target's; as soft as it is blurred."""
         mask = np.zeros((self.box.height, self.box.width), np.uint8)
+        softness = max(0.5, 0.004 * self.width_px, blur_px)
         for ring in (RIGHT_EYE, LEFT_EYE, INNER_LIPS):
-            polygon = np.round((self.points[list(ring), :2] - 0.5) * 16).astype(np.int32)
-            cv2.fillPoly(mask, [polygon], 255, cv2.LINE_AA, 4)
-        mask = np.asarray(cv2.GaussianBlur(mask, (0, 0), max(0.5, 0.004 * self.width_px, blur_px)), np.uint8)
-        self._open_corners(mask, blur_px)
+            outline = self.points[list(ring), :2]
+            self._add(mask, Box.around(outline, 4 * softness + 2), softness, functools.partial(_fill, outline=outline))
+        for centre, open_share in mouth_corners(self.points):
+            # The source's corners of a mouth, seen closed, would be pulled into dark webs.
+            radius = _CORNER_REACH * self.width_px * open_share
+            softness = max(0.5, _CORNER_REACH * self.width_px / 3, blur_px)
+            around = Box.around(np.array([centre], np.float32), radius + 4 * softness)
+            if radius > 0.5:
+                self._add(mask, around, softness, functools.partial(_dot, centre=centre, radius=radius))
         return mask.astype(np.float32) / np.float32(255)
 
-    def _open_corners(self, mask: npt.NDArray[np.uint8], blur_px: float) -> None:
-        """Add the corners of an open mouth to 0..255. The source's, seen closed, would be pulled into dark webs."""
-        reach = _CORNER_REACH * self.width_px
-        softness = max(0.5, reach / 3, blur_px)
-        for (x, y), open_share in mouth_corners(self.points):
-            radius = reach * open_share
-            around = Box.around(np.array([[x, y]], np.float32), radius + 4 * softness)
-            around = around.clip(self.box.width, self.box.height)
-            if radius <= 0.5 or not around.width or not around.height:
-                continue
-            corner = np.zeros((around.height, around.width), np.uint8)
-            centre = (round((x - around.x0 - 0.5) * 16), round((y - around.y0 - 0.5) * 16))
-            cv2.circle(corner, centre, round(radius * 16), (255.0,), -1, cv2.LINE_AA, 4)
-            place = mask[around.y0 : around.y1, around.x0 : around.x1]
-            place[:] = cv2.max(place, cv2.GaussianBlur(corner, (0, 0), softness))
+    def _add(self, mask: Mask8, around: Box, softness_px: float, draw: Callable[[Mask8, Box], None]) -> None:
+        """Add a softened shape to 0..255 where it is; the rest of the box need not be softened."""
+        around = around.clip(self.box.width, self.box.height)
+        if not around.width or not around.height:
+            return
+        shape = np.zeros((around.height, around.width), np.uint8)
+        draw(shape, around)
+        place = mask[around.y0 : around.y1, around.x0 : around.x1]
+        place[:] = cv2.max(place, cv2.GaussianBlur(shape, (0, 0), softness_px))
+
+
+def _fill(mask: Mask8, box: Box, outline: Float) -> None:
+    polygon = np.round((outline - [box.x0 + 0.5, box.y0 + 0.5]) * 16).astype(np.int32)
+    cv2.fillPoly(mask, [polygon], 255, cv2.LINE_AA, 4)
+
+
+def _dot(mask: Mask8, box: Box, centre: tuple[float, float], radius: float) -> None:
+    place = (round((centre[0] - box.x0 - 0.5) * 16), round((centre[1] - box.y0 - 0.5) * 16))
+    cv2.circle(mask, place, round(radius * 16), (255.0,), -1, cv2.LINE_AA, 4)
 
 
 @dataclass(frozen=True)
@@ -153,6 +172,7 @@ class CoarseZones:
     lip: Mask01
     lips_look: Float
     glasses: tuple[Mask01, Mask01, Mask01]
+    upper_lip: Mask01
     certain: Mask01
     relief: Float
     """Log lightness that cheeks and temples have from their relief in the source's picture, 0 elsewhere; ..."""
@@ -167,7 +187,7 @@ def _zone_stack(feather: float) -> tuple[Float, Float, Float]:
     zone = zones(COARSE_DENSITY, feather)
     first = cv2.merge([zone.inside, zone.middle, zone.skin, zone.core])
     second = cv2.merge([zone.beard, zone.lower_lip, zone.lip, lips_look(COARSE_DENSITY)])
-    return first, second, cv2.merge(zone.glasses)
+    return first, second, cv2.merge([*zone.glasses, zone.upper_lip])
 
 
 def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout | None:
@@ -190,9 +210,9 @@ def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout
     scales = np.array([shape[1] / box.width, shape[0] / box.height, scale], np.float32)
     canvas = rasterise(moved * scales, shape)
     carried = canvas.carry(np.concatenate([parted_lips(local), local[:, :2], normals(local)], 1))
-    seen = np.clip((carried[..., 6] - 0.10) / 0.32, 0, 1)
+    seen = np.clip((carried[6] - 0.10) / 0.32, 0, 1)
     zone = zones(COARSE_DENSITY, feather)
-    atlas_map = np.ascontiguousarray(carried[..., :2])
+    atlas_map = cv2.merge(list(carried[:2]))
     seen = seen * seen * (3 - 2 * seen)
     covered = np.clip(_look_up(zone.inside, atlas_map, COARSE_DENSITY) * 3, 0, 1) * np.clip(seen * 3, 0, 1)
     covered = cv2.GaussianBlur(covered, (0, 0), 1.0) * (canvas.triangle >= 0)
@@ -201,8 +221,8 @@ def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout
     heart = (depth > 0.13 * width * scale).astype(np.float32)
     return FaceLayout(
         box=box, coarse_width=width * scale, coarse_shape=shape, atlas_map=atlas_map,
-        target_map=np.ascontiguousarray(carried[..., 2:4]), seen=seen.astype(np.float32),
-        covered=covered.astype(np.float32), heart=heart, normals=carried[..., 4:], points=moved,
+        target_map=cv2.merge(list(carried[2:4])), seen=seen.astype(np.float32),
+        covered=covered.astype(np.float32), heart=heart, normals=cv2.merge(list(carried[4:])), points=moved,
         width_px=width, feather=feather, trust=trust,
     )  # fmt: skip
 

@@ -32,6 +32,7 @@ RIGHT_BROW = (70, 63, 105, 66, 107, 55, 65, 52, 53, 46)
 LEFT_BROW = (300, 293, 334, 296, 336, 285, 295, 282, 283, 276)
 OUTER_LIPS = (61, 146, 91, 181, 84, 17, 314, 405, 321, 375, 291, 409, 270, 269, 267, 0, 37, 39, 40, 185)
 LOWER_LIP = (61, 146, 91, 181, 84, 17, 314, 405, 321, 375, 291, 308, 324, 318, 402, 317, 14, 87, 178, 88, 95, 78)
+UPPER_LIP = (61, 185, 40, 39, 37, 0, 267, 269, 270, 409, 291, 308, 324, 318, 402, 317, 14, 87, 178, 88, 95, 78)
 INNER_LIPS = (78, 95, 88, 178, 87, 14, 317, 402, 318, 324, 308, 415, 310, 311, 312, 13, 82, 81, 80, 191)
 NOSE_BRIDGE = (193, 168, 417, 351, 6, 122)
 UNDER_RIGHT_EYE = (111, 117, 118, 119, 120, 121, 128, 114, 47, 100, 101, 50, 123, 116)
@@ -102,6 +103,8 @@ class Zones:
     """The lower lip and what is around it."""
     lip: Mask01
     """The lower lip alone."""
+    upper_lip: Mask01
+    """The upper lip down to the line where it meets the lower one."""
     beard: Mask01
     """Below the nose, where hair thins out into skin."""
     glasses: tuple[Mask01, Mask01, Mask01]
@@ -147,6 +150,7 @@ def zones(density: int, feather: float) -> Zones:
         skin=(oval * (1 - features)).astype(np.float32),
         lower_lip=paint(LOWER_LIP, grow=0.025),
         lip=paint(LOWER_LIP),
+        upper_lip=paint(UPPER_LIP, grow=0.012),
         beard=np.broadcast_to(np.clip((height - nose_line) / 0.06, 0, 1), shape).astype(np.float32),
         glasses=(paint(NOSE_BRIDGE), paint(UNDER_RIGHT_EYE), paint(UNDER_LEFT_EYE)),
         sides=np.broadcast_to(np.clip((across - 0.20) / 0.12, 0, 1), shape).astype(np.float32),

@@ -12,7 +12,8 @@ import numpy as np
 
 from secondface.frames import Float, Mask01
 from secondface.vision.face_cover import LipsPlace, covered_share, lips_agreement
-from secondface.vision.mesh_layout import FaceLayout
+from secondface.vision.mesh_layout import CoarseZones, FaceLayout
+from secondface.vision.per_pixel import times, total
 from secondface.vision.shading import fit_shading
 from secondface.vision.skin_light import light_field, skin_likelihood
 from secondface.vision.source_atlas import LIGHT_REACH, SourceAtlas
@@ -24,6 +25,8 @@ _HARD_LIGHT_REACH = 0.045
 """Edges of hard light and of cast shadows are kept down to this scale, in face widths."""
 _RELIEF = 0.12
 """Log lightness by which nose and cheeks model a face in even light; what goes beyond is light."""
+_GUESSED = np.float32(0.06)
+"""How much the fitted shading counts beside skin: amid a beard it knows better than the nearest half-hidden pixel."""
 _RIM_REACH = 0.04
 """Detail finer than this, in face widths, is the source's up to the rim."""
 _RIM_WIDTH = 0.08
@@ -38,6 +41,12 @@ _SAME_VIEW, _OTHER_VIEW = 0.2, 0.1
 """A place is seen so much more squarely (cosine) before its shade is changed, and by so much more all of it."""
 _LIPS_COVERED, _LIPS_SEEN = 0.30, 0.42
 """Agreement with the look of lips below which a hand hides them, and above which nothing does."""
+
+
+_LIP_NEIGHBOURHOOD = 0.02
+"""In face widths: hair within about twice this above the lip is a moustache over it."""
+_SHAVEN, _MOUSTACHE = 0.45, 0.75
+"""The part of that skin which is covered, where nothing hangs over the lip, and where all of it does."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +80,19 @@ def relight(
     lips = 1.0
     if occlusion:
         free -= covered_share(plain, zone, layout.coarse_width)
+        free *= 1 - np.float32(_moustache(1 - free, zone, layout.coarse_width)) * zone.upper_lip
         place = LipsPlace(zone.lips * (1 - openings), zone.lip, zone.lips_look)
         lips = lips_agreement(bent, place, layout.seen, layout.coarse_width)
         steady = lips if lips_before is None else 0.7 * lips_before + 0.3 * lips
         hidden = np.clip((_LIPS_SEEN - steady) / (_LIPS_SEEN - _LIPS_COVERED), 0, 1)
         free *= 1 - np.float32(hidden) * zone.beard
-    skin = zone.skin * free * (np.float32(0.3) + np.float32(0.7) * plain)  # lit skin is skin, of whatever colour
-    light = _light_at_scales(bent, skin * (layout.seen + np.float32(0.02)), layout.coarse_width)
+    # Half-covered pixels say nothing of the light: deep in a beard they would be all that is near. What is free and of
+    # another colour than skin may be skin in another light.
+    skin = zone.skin * np.maximum(2 * free - 1, 0) * (np.float32(0.3) + np.float32(0.7) * plain)
+    certain = skin * (layout.seen + np.float32(0.02))
+    light = _light_at_scales(
+        bent + times(shading - bent, _GUESSED / (certain + _GUESSED)), certain + _GUESSED, layout.coarse_width
+    )
     sampled = layout.sample_small(atlas) + np.float32(DARK_OFFSET)
     bare = _bare_share(sampled, zone.light + np.float32(DARK_OFFSET))
     depth = _depth(zone.inside * zone.certain * layout.seen, layout.coarse_width)
@@ -90,13 +105,21 @@ def relight(
     meeting = skin * layout.seen * zone.certain * bare
     hardness = _hardness(light, depth * alpha)
     changed = np.float32(1 - hardness) * _turned_to_view(layout, zone.facing)  # in hard light a face keeps its shade
-    gain *= cv2.exp(-zone.relief * changed)[..., None]
-    rim = np.maximum(1 - depth, (1 - zone.middle) ** 3)
+    gain = times(gain, cv2.exp(-zone.relief * changed))
+    outer = 1 - zone.middle
+    rim = np.maximum(1 - depth, outer * outer * outer)
     gain *= _rim_factor(lifted, sampled * gain, meeting, rim, layout.coarse_width)
-    gain *= cv2.exp(np.float32(hardness) * depth * _own_light(light, zone.light, depth * alpha))[..., None]
-    gain *= _tone_factor(small, bent, sampled * gain, shown, layout.heart)
+    gain = times(gain, cv2.exp(np.float32(hardness) * depth * _own_light(light, zone.light, depth * alpha)))
+    gain = cv2.transform(gain, np.diag(_tone_factor(small, bent, sampled * gain, shown, layout.heart)))
     colour = _colourfulness(lifted, sampled * gain, light + np.float32(DARK_OFFSET), shown)
     return Relit(layout.soften(gain), alpha, zone.skin * free * layout.seen, light, colour, lips)
+
+
+def _moustache(covered: Mask01, zone: CoarseZones, width_px: float) -> float:
+    """0..1: how much a moustache hangs over the upper lip; of the source's only a shadow would be seen through it."""
+    around = zone.skin * cv2.GaussianBlur(zone.upper_lip, (0, 0), _LIP_NEIGHBOURHOOD * width_px)
+    share = float((covered * around).sum()) / max(float(around.sum()), 1e-3)
+    return min(max((share - _SHAVEN) / (_MOUSTACHE - _SHAVEN), 0.0), 1.0)
 
 
 def _turned_to_view(layout: FaceLayout, facing: Float) -> Mask01:
@@ -130,7 +153,7 @@ def _light_at_scales(rgb: Float, skin: Mask01, width_px: float) -> Float:
     fine = light_field(rgb, skin, _HARD_LIGHT_REACH * width_px)
     step = cv2.log((luma(fine) + np.float32(DARK_OFFSET)) / (luma(broad) + np.float32(DARK_OFFSET)))
     hard = np.sign(step) * np.maximum(np.abs(step) - np.float32(_RELIEF), 0)
-    return broad * np.exp(hard)[..., None]
+    return times(broad, cv2.exp(hard))
 
 
 def _contrast(light: Float, weight: Mask01) -> Float:
@@ -159,11 +182,17 @@ def _own_light(light: Float, own: Float, weight: Mask01) -> Mask01:
 def _rim_factor(there: Float, new: Float, skin: Mask01, rim: Mask01, width_px: float) -> Float:
     """[h,w,3] factor that makes the new skin meet the target's at the `rim`, fading out towards the middle."""
     reach = _RIM_REACH * width_px
-    weight = skin[..., None]
-    have, wanted = (cv2.GaussianBlur(image * weight, (0, 0), reach) for image in (new, there))
-    strength = rim * np.clip(cv2.GaussianBlur(skin, (0, 0), reach) * 4, 0, 1)
+    have, wanted = (_broad(times(image, skin), reach) for image in (new, there))
+    strength = rim * np.clip(_broad(skin, reach) * 4, 0, 1)
     ratio = np.clip((wanted + np.float32(0.1)) / (have + np.float32(0.1)), 0.5, 2)
-    return 1 + strength[..., None] * (ratio - 1)
+    return times(ratio - 1, strength) + 1
+
+
+def _broad(image: Float, reach_px: float) -> Float:
+    """An image blurred by several pixels, at half its size."""
+    height, width = image.shape[:2]
+    half = cv2.resize(image, (max(2, width // 2), max(2, height // 2)), interpolation=cv2.INTER_AREA)
+    return cv2.resize(cv2.GaussianBlur(half, (0, 0), reach_px / 2), (width, height), interpolation=cv2.INTER_LINEAR)
 
 
 def _tone_factor(small: Float, bent: Float, new: Float, shown: Mask01, heart: Mask01) -> Float:
@@ -173,9 +202,9 @@ def _tone_factor(small: Float, bent: Float, new: Float, shown: Mask01, heart: Ma
     if coverage < 16:
         return np.ones(3, np.float32)
     # The mean over the heart of (1 - shown) bent + shown factor new is to be that of the target.
-    wanted = (small - bent) * heart[..., None] + (bent + np.float32(DARK_OFFSET)) * weight[..., None]
-    have = np.minimum(new, 255 + DARK_OFFSET) * weight[..., None]
-    factor = wanted.sum((0, 1), dtype=np.float64) / np.maximum(have.sum((0, 1), dtype=np.float64), 1)
+    wanted = times(small - bent, heart) + times(bent + np.float32(DARK_OFFSET), weight)
+    have = times(np.minimum(new, 255 + DARK_OFFSET), weight)
+    factor = total(wanted) / np.maximum(total(have), 1)
     return np.clip(factor, 0.8, 1.25).astype(np.float32)
 
 
@@ -184,6 +213,6 @@ def _colourfulness(there: Float, new: Float, light: Float, shown: Mask01) -> flo
     tints = np.array([[1, -1, 0], [0, 1, -1]], np.float32)
 
     def spread(image: Float) -> float:
-        return float((np.abs(cv2.transform(image / light, tints)) * shown[..., None]).sum())
+        return float(total(times(np.abs(cv2.transform(image / light, tints)), shown)).sum())
 
     return min(1.0, 1.25 * (spread(there) + 1e-3) / (spread(new) + 1e-3))

@@ -97,6 +97,31 @@ def test_what_hangs_in_front_takes_alpha_away_unless_that_is_switched_off() -> N
     assert kept.alpha[low:, half:].mean() < 0.4 * painted.alpha[low:, half:].mean()
 
 
+def bearded() -> np.ndarray:
+    """The face with black hair on all skin below the nose, up to the edge of the lips."""
+    shaven, rgb = picture(POINTS), picture(POINTS)
+    nose = int(POINTS[2, 1])
+    below = np.arange(400)[:, None] > nose + 2
+    skin = (np.abs(shaven.astype(int) - np.array(TAN)).max(2) < 25) & below
+    rgb[skin] = (24, 20, 18)
+    return rgb
+
+
+def test_under_a_moustache_the_upper_lip_stays_the_targets_and_the_lower_one_does_not() -> None:
+    layout, relit, _ = light_up(bearded(), atlas_of(TAN))
+    shaven_layout, shaven, _ = light_up(picture(POINTS), atlas_of(TAN))
+    zone, other = layout.zones(atlas_of(TAN)), shaven_layout.zones(atlas_of(TAN))
+    assert relit.alpha[zone.upper_lip > 0.9].mean() < 0.3
+    assert shaven.alpha[other.upper_lip > 0.9].mean() > 0.9
+    assert relit.alpha[(zone.lip > 0.9) & (zone.upper_lip < 0.1)].mean() > 0.8
+
+
+def test_a_beard_is_not_taken_for_shade_on_the_lips_amid_it() -> None:
+    layout, relit, _ = light_up(bearded(), atlas_of(TAN))
+    lips = layout.zones(atlas_of(TAN)).lip > 0.9
+    assert relit.light[lips].mean(0) == pytest.approx(TAN, rel=0.2)
+
+
 @pytest.mark.parametrize("level", [0, 255])
 def test_black_and_white_pictures_are_no_fault(level: int) -> None:
     _, relit, _ = light_up(np.full((400, 400, 3), level, np.uint8), atlas_of(TAN))
