@@ -86,6 +86,24 @@ class Settings(BaseSettings):
         pattern=r"^[\x21-\x7e]*$",
         description="Your name or registered code for the AIGC metadata, in printable ASCII; empty leaves it out.",
     )
+    signing_chain_file: str = Field(
+        default="",
+        description="PEM file of the certificates that outputs are signed under, leaf first; empty: an authority of "
+        "this machine, made once in data_dir.",
+    )
+    signing_key_file: str = Field(
+        default="", description="PEM file of the private key (P-256, no password) of the first of those certificates."
+    )
+    trusted_roots_file: str = Field(
+        default="",
+        description="PEM file of further authorities whose signatures `verify` calls trusted.",
+    )
+    timestamp_server: str = Field(
+        default="",
+        pattern=r"^(https?://[^\s#]+)?$",
+        description="Timestamp server (RFC 3161) that signatures are stamped by; empty: none. Without its answer "
+        "outputs are signed without a timestamp.",
+    )
     tier: str = Field(default="cpu", description="Device class whose price is shown while a run is under way.")
     market: Literal["on_demand", "spot"] = Field(default="on_demand", description="Market whose price is shown.")
     max_megapixels: int = Field(

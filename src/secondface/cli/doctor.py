@@ -7,6 +7,7 @@ import platform
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -21,6 +22,7 @@ from secondface.errors import SecondfaceError
 
 State = Literal["ok", "note", "broken"]
 _GIB = 2**30
+_SOON_DAYS = 30
 _SIGNS: dict[State, str] = {"ok": "✓", "note": "·", "broken": "✗"}
 
 
@@ -58,7 +60,7 @@ def findings_of(own: Session) -> Iterator[Finding]:
         ("secondface", _program), (_("settings"), lambda: _settings(own)), (_("processor"), _processor),
         (_("memory"), _memory), (_("disk"), _disk), (_("devices"), _devices), (_("models"), _models),
         (_("video encoders"), _encoders), (_("label fonts"), _fonts),
-        (_("cage"), _cage),
+        (_("cage"), _cage), (_("signature"), lambda: _signature(own)),
     ]  # fmt: skip
     for topic, check in checks:
         try:
@@ -162,3 +164,15 @@ def _cage() -> Iterator[Finding]:
     for each in checked_protections():
         name = names.get(each.name, each.name)
         yield Finding(_("cage"), "ok" if each.active else "note", f"{name}: {said(each.detail)}")
+
+
+def _signature(own: Session) -> Iterator[Finding]:
+    from secondface.compose.signing import content_signer, signing_key
+
+    content_signer(own.settings)
+    key = signing_key(own.settings)
+    days = (key.ends - datetime.now(UTC)).days
+    whose = _("your certificate") if own.settings.signing_chain_file else _("an authority of this machine")
+    said_of_it = {"owner": key.owner, "whose": whose, "date": f"{key.ends:%Y-%m-%d}"}
+    detail = _("outputs are signed by {owner} ({whose}), until {date}").format(**said_of_it)
+    yield Finding(_("signature"), "ok" if days > _SOON_DAYS else "note", detail)

@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from secondface.compose import marks_of
 from secondface.compose.rounds import Rounds, RoundThreads
+from secondface.compose.signing import marks_view, trusted_roots
 from secondface.compose.stores import Stores, open_stores
 from secondface.compose.work import lease_desk, local_fleet, most_workers, workrooms
 from secondface.control.accounts import Accounts
@@ -32,6 +32,7 @@ from secondface.media.limits import Limits
 from secondface.media.probe import probe
 from secondface.models.store import describe
 from secondface.observe import Meter
+from secondface.pipeline.verification import verify_file
 from secondface.settings import Settings
 from secondface.spec.views import MarksView, ModelView
 from secondface.spec.work import InputFacts
@@ -119,14 +120,7 @@ def _marks_reader(settings: Settings, stores: Stores) -> Callable[[str], MarksVi
     limits = Limits.of_pixels(settings.max_pixels)
 
     def read(key: str) -> MarksView:
-        path = stores.objects.path(key)
-        probe(path, limits)  # a stranger's file: nothing else reads it before the cage did
-        marks = marks_of(path)
-        return MarksView(
-            ai_made=marks.says_ai_made, producer=marks.label.content_producer if marks.label else None,
-            produce_id=marks.label.produce_id if marks.label else None,
-            digital_source_type=marks.digital_source_type, problems=marks.problems,
-        )  # fmt: skip
+        return marks_view(verify_file(stores.objects.path(key), trusted_roots(settings), limits))
 
     return read
 

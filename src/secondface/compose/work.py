@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from secondface import processors
 from secondface.compose import device_options
+from secondface.compose.signing import content_signer
 from secondface.compose.stores import Stores, open_stores
 from secondface.control.scheduler import LeaseDesk, Times
 from secondface.control.settlement import Settlement
@@ -131,7 +132,10 @@ def _duties(settings: Settings, name: str) -> Duties:
         room=settings.worker_jobs or min(_MOST_JOBS, _JOBS_A_CORE * processors.usable()),
         most_pixels=psutil.virtual_memory().total // most_workers(settings) // 2 // _BYTES_A_PIXEL,
         heartbeat_s=settings.heartbeat_ms / 1000, grace_s=settings.worker_grace_s,
-        terms=Terms(lease_ms=settings.lease_s * 1000, content_producer=settings.content_producer),
+        terms=Terms(
+            lease_ms=settings.lease_s * 1000, content_producer=settings.content_producer,
+            signer=content_signer(settings),
+        ),
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ SecondfaceError                       code, fault, retryable, remedy
 └── ProviderFault                     fault "provider": ours; never charged
     ├── ModelMissing, ModelCorrupt, ModelFailed, StepFailed, DeviceUnavailable, CageUnavailable
     ├── MarkMissing                   an output could not be marked, so it is not handed out
+    ├── SigningUnavailable            there is no key to sign outputs with
     ├── LeaseLost, WorkerLost, InputPoisonous, StorageUnavailable
     └── EncodeFailed, DiskFull, InternalFault
 
@@ -80,6 +81,7 @@ from secondface.errors.requests import (
     TooManySources,
     UnknownStep,
 )
+from secondface.errors.signing import SigningUnavailable
 from secondface.errors.tree import Fault, SecondfaceError
 
 __all__ = [
@@ -132,6 +134,7 @@ __all__ = [
     "RequestChanged",
     "ScopeMissing",
     "SecondfaceError",
+    "SigningUnavailable",
     "StepFailed",
     "StepUnloadable",
     "StorageUnavailable",

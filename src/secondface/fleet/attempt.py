@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from secondface.domain.ports import Grant, Leases, ObjectStore, Orders, StopReason, Usage
@@ -36,6 +36,8 @@ from secondface.pipeline.people import PeopleMemory
 from secondface.pipeline.preparation import Look
 from secondface.pipeline.report import RunReport
 from secondface.pipeline.run import conduct_file
+from secondface.pipeline.sealing import sign_in_place
+from secondface.provenance.signing import ContentSigner
 from secondface.spec.work import StoredInput, WorkOrder
 
 _CHUNK_BYTES = 1 << 20
@@ -48,6 +50,8 @@ class Terms:
 
     lease_ms: int = 15_000
     content_producer: str = ""
+    signer: ContentSigner | None = None
+    """Signs what attempts make, in this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +160,15 @@ class Attempt:
         )  # fmt: skip
         self._progress = report.frames, max(report.frames, self._progress[1])
         self._faces = report.faces
-        return self._store(report)
+        return self._store(self._signed(report))
+
+    def _signed(self, report: RunReport) -> RunReport:
+        """The same with its output signed: what reads inputs needs no key. Raises MarkMissing."""
+        signer = self._terms.signer
+        if signer is None or report.statement is None:
+            return report
+        notes = sign_in_place(report.output, signer, replace(report.statement, job=self.grant.lease.job_id))
+        return replace(report, notes=(*report.notes, *notes))
 
     def _fetch(self, order: WorkOrder, place: Path) -> dict[str, Path]:
         """Every input, compared with what was accepted. Raises ObjectMissing."""

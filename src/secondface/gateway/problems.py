@@ -75,6 +75,7 @@ STATUS: Final[Mapping[type[SecondfaceError], int]] = {
     errors.DeviceUnavailable: 503,
     errors.CageUnavailable: 503,
     errors.MarkMissing: 500,
+    errors.SigningUnavailable: 500,
     errors.LeaseLost: 409,
     errors.WorkerLost: 500,
     errors.InputPoisonous: 500,

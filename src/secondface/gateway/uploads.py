@@ -8,6 +8,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from secondface import errors
+from secondface.control.auth import Caller
 from secondface.control.uploads import PLACE
 from secondface.errors import LinkInvalid
 from secondface.gateway import refusals
@@ -20,6 +21,8 @@ from secondface.gateway.intake import upload_key
 from secondface.gateway.multipart import parts
 from secondface.gateway.problems import responses
 from secondface.gateway.refusals import BodyInvalid, BodyTooLarge, ContentTypeUnsupported
+from secondface.gateway.service import Service
+from secondface.gateway.views import event_view
 from secondface.spec.service import UploadRequest, VerifyRequest
 from secondface.spec.views import MarksView, StoredView, UploadView
 
@@ -122,13 +125,13 @@ async def send(
     openapi_extra=_VERIFY_BODY,
 )  # fmt: skip
 async def verify(request: Request, caller: WithCaller, desk: WithDesk) -> MarksView:
-    """Read the marks of a file back: whether it says that it was made by AI, by whom, and in which run."""
+    """Read the marks of a file back: which layers are there and intact, who signed, and which job made it."""
     caller.require("jobs:read")
     match media_type(request):
         case "application/json":
             asked = checked(VerifyRequest, await read_json(request))
             stored = await to_thread.run_sync(desk.intake.found, caller.account.id, asked.upload)
-            return await to_thread.run_sync(desk.service.read_marks, stored.key)
+            return await to_thread.run_sync(_marks, desk.service, caller, stored.key)
         case "multipart/form-data":
             key = ""
             async for part in parts(request.headers["content-type"], request.stream()):
@@ -139,8 +142,20 @@ async def verify(request: Request, caller: WithCaller, desk: WithDesk) -> MarksV
                 raise BodyInvalid("The form has no part `file`.")
             try:
                 with told_of("file", key):
-                    return await to_thread.run_sync(desk.service.read_marks, key)
+                    return await to_thread.run_sync(_marks, desk.service, caller, key)
             finally:
                 await to_thread.run_sync(desk.service.objects.delete, key)
         case other:
             raise ContentTypeUnsupported(other, content_type=other)
+
+
+def _marks(service: Service, caller: Caller, key: str) -> MarksView:
+    """The marks of a stored file, with the record of the job that made it for those who may see the job."""
+    marks = service.read_marks(key)
+    if marks.job is None:
+        return marks
+    try:
+        record = service.requests.events(caller, marks.job)
+    except errors.JobMissing:
+        return marks.model_copy(update={"job": None})
+    return marks.model_copy(update={"record": tuple(map(event_view, record))})

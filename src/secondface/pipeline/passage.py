@@ -39,6 +39,7 @@ from secondface.pipeline.people import (
 from secondface.pipeline.scout import scout
 from secondface.pipeline.steps import MOST_FACES, MOST_FACES_OF_A_STILL, StepContext, build_stage
 from secondface.pipeline.tally import FaceTally
+from secondface.provenance.signing import ContentSigner
 from secondface.spec.catalog import UpscaleParameters
 from secondface.spec.faces import FaceRule
 from secondface.spec.graph import Plan
@@ -76,6 +77,8 @@ class Conduct:
     stopping: threading.Event = field(default_factory=threading.Event)
     people: PeopleMemory = field(default_factory=PeopleMemory)
     """Source people that earlier runs prepared."""
+    signer: ContentSigner | None = None
+    """Signs the output before it gets its name; None where another process does it afterwards."""
 
     def checkpoint(self) -> None:
         """Raises Cancelled when the run is to stop."""

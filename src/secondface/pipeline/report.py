@@ -12,6 +12,7 @@ from typing import Literal
 
 from secondface.media.side_streams import StreamReport
 from secondface.pipeline.meter import Phase, StageUsage
+from secondface.provenance.signing import Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +43,5 @@ class RunReport:
     """The id in the AIGC label of the output."""
     label_waiver: str | None = None
     """The acknowledgement under which the visible label was left off."""
+    statement: Statement | None = None
+    """What the signature says about the output; whoever signs it afterwards needs it."""

@@ -20,8 +20,10 @@ from secondface.pipeline.passage import Casting, Conduct, budgeted_frames, pass_
 from secondface.pipeline.people import PeopleMemory, Picture
 from secondface.pipeline.preparation import Look, inspect_inputs, load_models, read_casting
 from secondface.pipeline.report import RunReport
+from secondface.pipeline.sealing import Seal, statement_of
 from secondface.pipeline.targets import Target, open_target
-from secondface.provenance.metadata import MetadataMarks, metadata_marks
+from secondface.provenance.metadata import metadata_marks
+from secondface.provenance.signing import ContentSigner
 from secondface.spec.faces import FaceRule
 from secondface.spec.graph import LabelSpec, PipelineSpec, Plan
 from secondface.spec.schemas import Restore, RunRequest, plan_for
@@ -29,13 +31,14 @@ from secondface.spec.schemas import Restore, RunRequest, plan_for
 __all__ = ["CancelToken", "Progress", "RunReport", "conduct_file", "run_file", "swap_arrays"]
 
 
-def run_file(
+def run_file(  # noqa: PLR0913 - each is something that one caller or another brings
     request: RunRequest,
     sessions: Sessions,
     on_progress: Callable[[Progress], None] | None = None,
     cancel: CancelToken | None = None,
     *,
     content_producer: str = "",
+    signer: ContentSigner | None = None,
     people: PeopleMemory | None = None,
     produce_id: str | None = None,
     clock: Callable[[], int] = time.perf_counter_ns,
@@ -45,7 +48,7 @@ def run_file(
     Raises the errors of secondface.errors; Ctrl-C becomes Cancelled. `people` keeps source people from run to run,
     `clock` gives monotonic nanoseconds.
     """
-    conduct = Conduct(sessions, cancel, on_progress, people=people or PeopleMemory())
+    conduct = Conduct(sessions, cancel, on_progress, people=people or PeopleMemory(), signer=signer)
     return conduct_file(
         request, conduct, PhaseClock(clock), content_producer=content_producer, produce_id=produce_id
     )  # fmt: skip
@@ -65,7 +68,8 @@ def conduct_file(
     """The same for a caller who reads the clocks meanwhile, or after a failure, and goes on with them afterwards.
 
     `name_of` says how messages and notes call a picture of somebody; `room` is entered with the pixels of all inputs,
-    a frame of each, before any is decoded; `known` are inputs that need no other look in a cage.
+    a frame of each, before any is decoded; `known` are inputs that need no other look in a cage. Where the
+    conduct has no signer, whoever called this signs the output afterwards, with the statement of the report.
     """
     plan = request.plan()
     marks = metadata_marks(produce_id or uuid.uuid4().hex, content_producer)
@@ -78,8 +82,9 @@ def conduct_file(
             phases.enter("load")
             load_models(plan, conduct)
             phases.enter("run")
-            said = looks[request.target].notes
-            return _run(request, plan, casting, target, marks=marks, conduct=conduct, phases=phases, said=said)
+            seal = Seal(marks, statement_of(request, plan, marks.label.produce_id), conduct.signer)
+            seal.notes.extend(looks[request.target].notes)
+            return _run(request, plan, casting, target, seal=seal, conduct=conduct, phases=phases)
     except KeyboardInterrupt as interrupt:
         raise Cancelled from interrupt
 
@@ -90,12 +95,11 @@ def _run(
     casting: Casting,
     target: Target,
     *,
-    marks: MetadataMarks,
+    seal: Seal,
     conduct: Conduct,
     phases: PhaseClock,
-    said: tuple[str, ...],
 ) -> RunReport:
-    output = target.output(request, marks, scale_of(plan))
+    output = target.output(request, seal, scale_of(plan))
     try:
         in_flight = budgeted_frames(plan, target.frame_bytes, request.limits.in_flight_bytes)
         passage = pass_frames(
@@ -133,8 +137,9 @@ def _run(
         stages=passage.engine.stages,
         peak_rss_bytes=conduct.memory.bytes(),
         streams=streams,
-        notes=tuple(dict.fromkeys((*said, *target.notes, *passage.notes, *output.notes))),
-        produce_id=marks.label.produce_id,
+        notes=tuple(dict.fromkeys((*seal.notes, *target.notes, *passage.notes, *output.notes))),
+        produce_id=seal.said.produce_id,
+        statement=seal.said,
         label_waiver=plan.label_waiver,
     )
 

@@ -13,7 +13,7 @@ import httpx
 
 from secondface.sdk import accounts, jobs
 from secondface.sdk.calls import Answer, Call, Effect, Flow, Give, Open, Outcome, Pause, Take
-from secondface.sdk.files import download, pieces, upload
+from secondface.sdk.files import download, pieces, upload, verify
 from secondface.sdk.inputs import Asked, Given, Goal, JobWords
 from secondface.sdk.jobs import OnEvent, Picture
 from secondface.sdk.retries import Retries
@@ -27,6 +27,7 @@ from secondface.spec.views import (
     KeyPage,
     KeyView,
     LedgerPage,
+    MarksView,
     NewKeyView,
     NewWebhookView,
     OwnAccountView,
@@ -131,6 +132,11 @@ class Client:
     ) -> Picture:  # fmt: skip
         """Two pictures in, one out, in the type that `accept` names."""
         return self._run(jobs.swap(source, target, accept, wait_s, words, self._retries))
+
+    def verify(self, content: Path | str | bytes | StoredView) -> MarksView:
+        """Which marks of an AI-made file are there, who signed, and which of the account's jobs made it."""
+        given = Path(content) if isinstance(content, str) else content
+        return self._run(verify(given, self._retries))
 
     def prices(self) -> PricesView:
         """The price book."""

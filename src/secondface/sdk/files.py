@@ -14,13 +14,14 @@ from pathlib import Path
 
 from secondface.errors import DiskFull, FileUnreadable, OutputNotWritable, SecondfaceError
 from secondface.sdk.answers import read_as
-from secondface.sdk.calls import Answer, Call, Close, Flow, Pause, Unreachable, take
+from secondface.sdk.calls import Answer, Call, Close, FilePart, Flow, Pause, Unreachable, take
 from secondface.sdk.problems import AnswerUnreadable, ServiceUnreachable
 from secondface.sdk.retries import Retries, call, opened
-from secondface.spec.service import UploadRequest
-from secondface.spec.views import StoredView, UploadView
+from secondface.spec.service import UploadRequest, VerifyRequest
+from secondface.spec.views import MarksView, StoredView, UploadView
 
 _PIECE_BYTES = 1 << 20
+_WITH_QUESTION_BYTES = 32 << 20
 _DIGEST = re.compile(r'(?:W/)?"([0-9a-f]{64})"')
 
 
@@ -36,6 +37,18 @@ def upload(content: Path | bytes, retries: Retries) -> Flow[StoredView]:
     if (stored.size_bytes, stored.sha256) != (size, digest):
         raise AnswerUnreadable("What arrived is not what was sent; did the file change meanwhile?")
     return stored
+
+
+def verify(content: Path | bytes | StoredView, retries: Retries) -> Flow[MarksView]:
+    """Read the marks of a file. A small one goes with the question and is kept nowhere; a large one is uploaded."""
+    if not isinstance(content, StoredView) and _length(content) <= _WITH_QUESTION_BYTES:
+        part = FilePart("file", content if isinstance(content, bytes) else read_whole(content))
+        asked = Call(method="POST", path="/v1/verify", form=(part,))
+    else:
+        stored = content if isinstance(content, StoredView) else (yield from upload(content, retries))
+        words = VerifyRequest(upload=stored.id).model_dump(mode="json")
+        asked = Call(method="POST", path="/v1/verify", words=words)
+    return read_as(MarksView, (yield from call(asked, retries)))
 
 
 def download(job_id: str, output: Path, retries: Retries) -> Flow[Path]:
@@ -108,6 +121,15 @@ def _facts(content: Path | bytes) -> tuple[int, str]:
         with content.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             return file.tell(), digest
+    except OSError as error:
+        raise FileUnreadable(f"{content}: {error.strerror}", path=str(content)) from error
+
+
+def _length(content: Path | bytes) -> int:
+    if isinstance(content, bytes):
+        return len(content)
+    try:
+        return content.stat().st_size
     except OSError as error:
         raise FileUnreadable(f"{content}: {error.strerror}", path=str(content)) from error
 

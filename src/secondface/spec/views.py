@@ -357,18 +357,60 @@ class StoredView(_View):
     sha256: str
 
 
-class MarksView(_View):
-    """The marks in a file."""
+LayerVerdict = Literal["intact", "present", "altered", "absent", "impossible"]
+
+
+class LayersView(_View):
+    """What became of each layer of marks: proven unchanged (intact), there (present), damaged or changed (altered), not
+    there (absent), not possible in this format (impossible)."""
+
+    model_config = _shown(metadata="intact", signature="intact")
+
+    metadata: LayerVerdict
+    signature: LayerVerdict
+
+
+class SignatureView(_View):
+    """A signature (C2PA): whether it holds and is of somebody trusted, whose it is, and what it says."""
 
     model_config = _shown(
-        ai_made=True, producer="", produce_id="0123456789abcdef0123456789abcdef", job=None,
+        verdict="trusted", signer="secondface 1a2b3c4d", issuer="secondface, self-hosted", signed_at="",
+        generator="secondface 0.1.0", actions=["c2pa.opened", "c2pa.placed", "c2pa.edited"],
+        ingredients=["target", "source"], failures=[],
+    )  # fmt: skip
+
+    verdict: Literal["trusted", "unknown", "invalid"] = Field(
+        description="trusted; unknown: valid, but by an unknown signer; invalid: not what was signed."
+    )
+    signer: str = ""
+    issuer: str = ""
+    signed_at: str = Field(default="", description="By a timestamp server; empty without one.")
+    generator: str = ""
+    actions: tuple[str, ...] = ()
+    ingredients: tuple[str, ...] = ()
+    failures: tuple[str, ...] = Field(default=(), description="Codes of C2PA for what does not hold.")
+
+
+class MarksView(_View):
+    """The marks in a file, and how far they can be believed."""
+
+    model_config = _shown(
+        ai_made=True, sound=True, format_name="PNG", layers={"metadata": "intact", "signature": "intact"},
+        signature={"verdict": "trusted", "signer": "secondface 1a2b3c4d"}, producer="",
+        produce_id="0123456789abcdef0123456789abcdef", job="job_01k9a3", record=[],
         digital_source_type="http://cv.iptc.org/newscodes/digitalsourcetype/compositeWithTrainedAlgorithmicMedia",
         problems=[],
     )  # fmt: skip
 
-    ai_made: bool
+    ai_made: bool = Field(description="Whether any mark says so. Absence of marks proves nothing.")
+    sound: bool = Field(default=False, description="Whether a mark says so, and none was altered.")
+    format_name: str = ""
+    layers: LayersView | None = None
+    signature: SignatureView | None = None
     producer: str | None = None
     produce_id: str | None = None
+    job: str | None = Field(default=None, description="The job that made it, where it is one that the caller may see.")
+    record: tuple[EventView, ...] = Field(default=(), description="What is on record of that job.")
     digital_source_type: str | None = None
     problems: tuple[str, ...] = ()
 
