@@ -10,6 +10,7 @@ from typing import TypedDict, Unpack, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
+from secondface.compose.moderation import local_guard
 from secondface.errors import InvalidOption, OutputExists
 from secondface.frames import RGB8, Sessions
 from secondface.media.images import read_still
@@ -94,6 +95,7 @@ class Local:
             content_producer=producer,
             people=self._people,
             produce_id=produce_id,
+            guard=local_guard(self.settings),
         )
 
     def rehearse(self, request: RunRequest, cancel: CancelToken | None = None) -> Rehearsal:
@@ -125,6 +127,7 @@ class Local:
             pipeline=read_pipeline(pipeline),
             label=checked_label(options.get("label")),
             allow_no_face=options.get("allow_no_face", False),
+            guard=local_guard(self.settings),
         )
 
 

@@ -13,11 +13,13 @@ SecondfaceError                       code, fault, retryable, remedy
 │   ├── KeyUnknown, ScopeMissing, LinkInvalid, RateLimited, BudgetExceeded, AccountMissing
 ├── JobProblem                        fault "caller": the job cannot do what was asked of it
 │   ├── JobMissing, JobSettled, RequestChanged, CostLimitReached, JobExpired, ObjectMissing
+├── TrustProblem                      fault "caller": what is shown, or who, may not be used here
+│   ├── ContentRefused, SourceProtected, LikenessUnconfirmed, ReviewRefused, ProtectedMissing
 ├── Cancelled                         fault "caller": the caller stopped the run
 └── ProviderFault                     fault "provider": ours; never charged
     ├── ModelMissing, ModelCorrupt, ModelFailed, StepFailed, DeviceUnavailable, CageUnavailable
     ├── MarkMissing                   an output could not be marked, so it is not handed out
-    ├── LeaseLost, WorkerLost, InputPoisonous, StorageUnavailable
+    ├── LeaseLost, WorkerLost, InputPoisonous, StorageUnavailable, ModerationUnavailable
     └── EncodeFailed, DiskFull, InternalFault
 
 The first line of a class's docstring is its default message, the rest is the remedy; a part that begins with
@@ -47,6 +49,15 @@ from secondface.errors.jobs import (
     JobSettled,
     ObjectMissing,
     RequestChanged,
+)
+from secondface.errors.moderation import (
+    ContentRefused,
+    LikenessUnconfirmed,
+    ModerationUnavailable,
+    ProtectedMissing,
+    ReviewRefused,
+    SourceProtected,
+    TrustProblem,
 )
 from secondface.errors.provider import (
     CageUnavailable,
@@ -91,6 +102,7 @@ __all__ = [
     "CageUnavailable",
     "Cancelled",
     "CodecUnavailable",
+    "ContentRefused",
     "CostLimitReached",
     "DeviceUnavailable",
     "DiskFull",
@@ -109,6 +121,7 @@ __all__ = [
     "JobSettled",
     "KeyUnknown",
     "LeaseLost",
+    "LikenessUnconfirmed",
     "LinkInvalid",
     "MappingUnresolved",
     "MarkMissing",
@@ -119,6 +132,7 @@ __all__ = [
     "ModelCorrupt",
     "ModelFailed",
     "ModelMissing",
+    "ModerationUnavailable",
     "NoFaceInSource",
     "NoFaceInTarget",
     "ObjectMissing",
@@ -126,16 +140,20 @@ __all__ = [
     "OutputFormatUnsupported",
     "OutputNotWritable",
     "OutputOccupied",
+    "ProtectedMissing",
     "ProviderFault",
     "RateLimited",
     "ReferenceFaceNotFound",
     "RequestChanged",
+    "ReviewRefused",
     "ScopeMissing",
     "SecondfaceError",
+    "SourceProtected",
     "StepFailed",
     "StepUnloadable",
     "StorageUnavailable",
     "TooManySources",
+    "TrustProblem",
     "UnknownStep",
     "WorkerLost",
 ]

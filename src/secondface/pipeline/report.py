@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from secondface.media.side_streams import StreamReport
+from secondface.pipeline.guard import Finding
 from secondface.pipeline.meter import Phase, StageUsage
 
 
@@ -42,3 +43,5 @@ class RunReport:
     """The id in the AIGC label of the output."""
     label_waiver: str | None = None
     """The acknowledgement under which the visible label was left off."""
+    findings: tuple[Finding, ...] = ()
+    """What was found in the pictures and needs somebody's eyes."""

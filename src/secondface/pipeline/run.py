@@ -15,6 +15,7 @@ from secondface.errors import Cancelled
 from secondface.frames import RGB8, ArrayFrame, Sessions, StreamInfo
 from secondface.observe import span
 from secondface.pipeline.engine import CancelToken, Progress
+from secondface.pipeline.guard import Guard
 from secondface.pipeline.meter import PhaseClock
 from secondface.pipeline.passage import Casting, Conduct, budgeted_frames, pass_frames, scale_of
 from secondface.pipeline.people import PeopleMemory, Picture
@@ -29,7 +30,7 @@ from secondface.spec.schemas import Restore, RunRequest, plan_for
 __all__ = ["CancelToken", "Progress", "RunReport", "conduct_file", "run_file", "swap_arrays"]
 
 
-def run_file(
+def run_file(  # noqa: PLR0913 - what a run may be given by name
     request: RunRequest,
     sessions: Sessions,
     on_progress: Callable[[Progress], None] | None = None,
@@ -38,14 +39,15 @@ def run_file(
     content_producer: str = "",
     people: PeopleMemory | None = None,
     produce_id: str | None = None,
+    guard: Guard | None = None,
     clock: Callable[[], int] = time.perf_counter_ns,
 ) -> RunReport:
     """Swap as the request says and write the output, which appears only when it is whole and its marks were read back.
 
     Raises the errors of secondface.errors; Ctrl-C becomes Cancelled. `people` keeps source people from run to run,
-    `clock` gives monotonic nanoseconds.
+    `guard` judges the pictures, `clock` gives monotonic nanoseconds.
     """
-    conduct = Conduct(sessions, cancel, on_progress, people=people or PeopleMemory())
+    conduct = Conduct(sessions, cancel, on_progress, people=people or PeopleMemory(), guard=guard)
     return conduct_file(
         request, conduct, PhaseClock(clock), content_producer=content_producer, produce_id=produce_id
     )  # fmt: skip
@@ -79,6 +81,7 @@ def conduct_file(
             load_models(plan, conduct)
             phases.enter("run")
             said = looks[request.target].notes
+            conduct.target_name = name_of(request.target)
             return _run(request, plan, casting, target, marks=marks, conduct=conduct, phases=phases, said=said)
     except KeyboardInterrupt as interrupt:
         raise Cancelled from interrupt
@@ -136,6 +139,7 @@ def _run(
         notes=tuple(dict.fromkeys((*said, *target.notes, *passage.notes, *output.notes))),
         produce_id=marks.label.produce_id,
         label_waiver=plan.label_waiver,
+        findings=conduct.guard.findings if conduct.guard is not None else (),
     )
 
 
@@ -150,6 +154,7 @@ def swap_arrays(  # noqa: PLR0913 - each is one option of `secondface run`
     pipeline: PipelineSpec | None = None,
     label: LabelSpec | None = None,
     allow_no_face: bool = False,
+    guard: Guard | None = None,
 ) -> RGB8:
     """Put source faces onto the faces of a picture [h,w,3]; the result carries the visible label unless waived.
 
@@ -164,6 +169,6 @@ def swap_arrays(  # noqa: PLR0913 - each is one option of `secondface run`
     results: list[RGB8] = []
     pass_frames(
         plan, casting, stream, [ArrayFrame(target_rgb.copy())], lambda frame: results.append(frame.read()),
-        conduct=Conduct(sessions),
+        conduct=Conduct(sessions, guard=guard),
     )  # fmt: skip
     return results[0]
