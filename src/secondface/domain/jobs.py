@@ -468,7 +468,7 @@ def _said(findings: tuple[Finding, ...]) -> dict[str, Fact]:
     if found is None:
         return {}
     return {
-        "rule": found.rule, "input": found.input, "frame": found.frame, "at_ms": found.at_ms,
+        "rule": found.rule, "input": found.input, "frame": found.frame, "shown_ms": found.at_ms,
         "score_permille": found.score_permille, "findings": len(findings),
     }  # fmt: skip
 

@@ -15,13 +15,14 @@ from secondface.frames import RGB8, Float, Sessions
 MODEL = "nsfw_open"
 _SQUEEZED, _SEEN = 256, 224
 _MEAN_BGR = np.array([104, 117, 123], np.float32)
+_QUALITY = 75
 _MOST_ROWS = 16
 
 
 class NsfwScorer:
-    """The network and its preparation: squeezed to 256x256, the middle 224x224, blue first, minus the mean.
+    """The network and its preparation: squeezed to 256x256, the middle 224x224, as JPEG, blue first, minus the mean.
 
-    Its authors pass each picture through JPEG before; that moves a score by less than 0.01, and is left out.
+    The JPEG is its authors' own, and not for nothing: without it a smooth patch of skin scored 0.21, with it 0.06.
     """
 
     def __init__(self, sessions: Sessions) -> None:
@@ -42,5 +43,7 @@ def _prepared(rgb: RGB8) -> Float:
     how = cv2.INTER_AREA if min(height, width) >= _SQUEEZED else cv2.INTER_LINEAR
     squeezed = cv2.resize(rgb, (_SQUEEZED, _SQUEEZED), interpolation=how)
     edge = (_SQUEEZED - _SEEN) // 2
-    middle = squeezed[edge : edge + _SEEN, edge : edge + _SEEN, ::-1]
-    return np.ascontiguousarray(middle.astype(np.float32) - _MEAN_BGR)
+    middle = np.ascontiguousarray(squeezed[edge : edge + _SEEN, edge : edge + _SEEN, ::-1])
+    packed = cv2.imencode(".jpg", middle, [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])[1]
+    seen = np.asarray(cv2.imdecode(packed, cv2.IMREAD_COLOR), np.float32)
+    return np.ascontiguousarray(seen - _MEAN_BGR)
