@@ -104,6 +104,26 @@ class Settings(BaseSettings):
         description="Timestamp server (RFC 3161) that signatures are stamped by; empty: none. Without its answer "
         "outputs are signed without a timestamp.",
     )
+    local_moderation: Literal["on", "off"] = Field(
+        default="on",
+        description="Whether runs on this machine refuse pictures for adults, as a service always looks for them.",
+    )
+    moderation_url: str = Field(
+        default="",
+        pattern=r"^(https?://[^\s]+)?$",
+        description="Service that judges pictures in place of the model that is built in; empty: none.",
+    )
+    moderation_secret_file: str = Field(
+        default="", description="File with the secret (whsec_ and base64) that signs what is sent to that service."
+    )
+    moderation_timeout_ms: int = Field(
+        default=5_000, ge=100, le=60_000, description="Milliseconds that one answer of that service may take."
+    )
+    moderation_when_away: Literal["fail", "flag"] = Field(
+        default="fail",
+        description="When that service does not answer: fail hands nothing out and tries again, flag lets a reviewer "
+        "look.",
+    )
     tier: str = Field(default="cpu", description="Device class whose price is shown while a run is under way.")
     market: Literal["on_demand", "spot"] = Field(default="on_demand", description="Market whose price is shown.")
     max_megapixels: int = Field(

@@ -15,6 +15,7 @@ from secondface.errors import (
     JobProblem,
     ProviderFault,
     SecondfaceError,
+    TrustProblem,
 )
 
 OK = 0
@@ -52,6 +53,7 @@ def exits() -> tuple[Exit, ...]:
         Exit(SOME_FAILED, _("Some of several files could not be done; the table says which and why.")),
         Exit(8, _("The key, the account or its budget does not allow it."), AccessProblem),
         Exit(9, _("The job cannot do what was asked of it, or it ended by its limits."), JobProblem),
+        Exit(10, _("What the files show, or whose face they show, may not be used."), TrustProblem),
         Exit(HUNG_UP, _("The terminal was closed (SIGHUP); nothing was left behind.")),
         Exit(130, _("Cancelled (Ctrl-C); nothing was left behind."), Cancelled),
         Exit(QUIT, _("Stopped by SIGQUIT (Ctrl-\\); nothing was left behind.")),

@@ -17,7 +17,8 @@ from secondface.settings import CONFIG_VARIABLE, ENV_PREFIX, Settings
 _STOP_S = 30
 _KEPT = (
     "lang", "device", "device_id", "device_memory_mb", "reduced_precision", "threads", "cache_dir", "content_producer",
-    "tier", "market", "timestamp_server", "log_file",
+    "tier", "market", "timestamp_server", "log_file", "moderation_url", "moderation_secret_file",
+    "moderation_timeout_ms", "moderation_when_away",
 )  # fmt: skip
 
 

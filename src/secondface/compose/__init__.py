@@ -10,6 +10,7 @@ from typing import TypedDict, Unpack, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
+from secondface.compose.moderation import local_guard
 from secondface.compose.signing import content_signer, trusted_roots
 from secondface.errors import InvalidOption, OutputExists
 from secondface.frames import RGB8, Sessions
@@ -100,6 +101,7 @@ class Local:
             signer=signer,
             people=self._people,
             produce_id=produce_id,
+            guard=local_guard(self.settings),
         )
 
     def rehearse(self, request: RunRequest, cancel: CancelToken | None = None) -> Rehearsal:
@@ -131,6 +133,7 @@ class Local:
             pipeline=read_pipeline(pipeline),
             label=checked_label(options.get("label")),
             allow_no_face=options.get("allow_no_face", False),
+            guard=local_guard(self.settings),
         )
 
 

@@ -18,20 +18,26 @@ from secondface.control.autoscaler import Autoscaler
 from secondface.control.housekeeping import Housekeeping
 from secondface.control.leftovers import Leftovers
 from secondface.control.occupancy import Occupancy
+from secondface.control.protected import ProtectedRegister
+from secondface.control.reviews import Reviews
 from secondface.control.settlement import Settlement
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
 from secondface.control.uploads import Uploads
 from secondface.domain.ports import Stored
+from secondface.domain.protected import Descriptor
 from secondface.domain.scaling import Floor, Policy
 from secondface.fleet.line import RelayedBell
 from secondface.fleet.workroom import tidy
 from secondface.gateway.news import News
 from secondface.gateway.service import Service
+from secondface.media.images import read_still
 from secondface.media.limits import Limits
 from secondface.media.probe import probe
-from secondface.models.store import describe
+from secondface.models.sessions import OrtSessions
+from secondface.models.store import describe as describe_models
 from secondface.observe import Meter
+from secondface.pipeline.people import Picture, describe_source
 from secondface.pipeline.verification import verify_file
 from secondface.settings import Settings
 from secondface.spec.views import MarksView, ModelView
@@ -39,6 +45,7 @@ from secondface.spec.work import InputFacts
 from secondface.storage import migrations
 from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.machine import RandomIds
+from secondface.vision.track import FaceTracker
 
 _DAY_MINUTES = 24 * 60
 _COLD_START_MS = 5_000
@@ -83,6 +90,8 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
         requests=JobRequests(transactions, settlement, bell), rates=Rates(stores.clock),
         accounts=Accounts(transactions, keyring, ids),
         subscriptions=Subscriptions(transactions, ids, plain_http=bool(settings.private_networks)),
+        reviews=Reviews(transactions, settlement), protected=ProtectedRegister(transactions, ids),
+        describe_face=_face_describer(settings, stores),
         speeds=Speeds(), tiers=(settings.tier,), check_link=stores.links.check, inspect=_inspector(settings, stores),
         read_marks=_marks_reader(settings, stores), models=_models, fleet=fleet,
         decisions=lambda: autoscaler.decisions, news=news, meter=Meter(), start=threads.start, stop=stop,
@@ -125,12 +134,25 @@ def _marks_reader(settings: Settings, stores: Stores) -> Callable[[str], MarksVi
     return read
 
 
+def _face_describer(settings: Settings, stores: Stores) -> Callable[[Stored], Descriptor]:
+    """For the list of protected people. It is asked seldom, so its models are loaded for each time and given back."""
+    limits = Limits.of_pixels(settings.max_pixels)
+
+    def describe(stored: Stored) -> Descriptor:
+        with stores.objects.held(stored) as path:
+            probe(path, limits)
+            picture = Picture(path.name, read_still(path, limits).frame.rgb)
+        return tuple(float(each) for each in describe_source(picture, FaceTracker(OrtSessions("cpu"))))
+
+    return describe
+
+
 def _models() -> Sequence[ModelView]:
     return [
         ModelView(
             name=each.manifest.name, version=each.manifest.version, licence=each.manifest.licence, state=each.state
         )
-        for each in describe()
+        for each in describe_models()
     ]
 
 

@@ -13,13 +13,16 @@ from pydantic import SecretStr
 
 from secondface import processors
 from secondface.compose import device_options
+from secondface.compose.moderation import moderation_of
 from secondface.compose.signing import content_signer
 from secondface.compose.stores import Stores, open_stores
+from secondface.control.protected import ProtectedRegister
 from secondface.control.scheduler import LeaseDesk, Times
 from secondface.control.settlement import Settlement
 from secondface.domain.ports import Doorbell
 from secondface.errors import InvalidSetting
 from secondface.fleet.attempt import Terms
+from secondface.fleet.guards import Guards
 from secondface.fleet.line import RelayedBell, WorkerLine
 from secondface.fleet.local import LocalFleet, Starting
 from secondface.fleet.worker import Duties, Worker, unheard
@@ -31,6 +34,7 @@ from secondface.settings import ENV_PREFIX, Settings
 from secondface.spec.schemas import plan_for
 from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.machine import MachineClock, RandomIds
+from secondface.vision import nsfw
 
 _CORES_A_WORKER = 4
 _JOBS_A_CORE = 2
@@ -77,7 +81,7 @@ def worker(settings: Settings, name: str | None = None, line: int | None = None)
     made = Worker(
         _duties(settings, own_name), lease_desk(settings, stores, bell), stores.objects, sessions, inner,
         workroom=Workroom(workrooms(settings), own_name), tell=wire.tell if wire is not None else unheard,
-        over=wire.over if wire is not None else unheard,
+        over=wire.over if wire is not None else unheard, guards=guards_of(settings, stores),
     )  # fmt: skip
     return WorkerProcess(made, stores, wire)
 
@@ -88,6 +92,11 @@ def lease_desk(settings: Settings, stores: Stores, bell: Doorbell) -> LeaseDesk:
         raise InvalidSetting("heartbeat_ms is at most half of lease_s, or one late word would lose a job.")
     times = Times(lease_ms=settings.lease_s * 1000, heartbeat_ms=settings.heartbeat_ms)
     return LeaseDesk(stores.transactions, Settlement(RandomIds()), bell, times=times)
+
+
+def guards_of(settings: Settings, stores: Stores) -> Guards:
+    """Who judges the pictures of jobs: there is no setting without. Raises InvalidSetting."""
+    return Guards(moderation_of(settings), ProtectedRegister(stores.transactions, RandomIds()))
 
 
 def local_fleet(
@@ -141,7 +150,8 @@ def _duties(settings: Settings, name: str) -> Duties:
 
 def _warm_sessions(settings: Settings) -> SharedSessions:
     sessions = OrtSessions(settings.device, settings.threads or None, options=device_options(settings))
-    sessions.warm_up(plan_for(None, "auto", None, 1).models)
+    judges = () if settings.moderation_url else (nsfw.MODEL,)
+    sessions.warm_up([*plan_for(None, "auto", None, 1).models, *judges])
     on_cpu = sessions.device == "cpu"
     return SharedSessions(
         sessions, lanes=processors.usable() if on_cpu else 1, wait_s=0.0 if on_cpu else settings.batch_wait_ms / 1000,

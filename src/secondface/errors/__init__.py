@@ -13,12 +13,14 @@ SecondfaceError                       code, fault, retryable, remedy
 │   ├── KeyUnknown, ScopeMissing, LinkInvalid, RateLimited, BudgetExceeded, AccountMissing
 ├── JobProblem                        fault "caller": the job cannot do what was asked of it
 │   ├── JobMissing, JobSettled, RequestChanged, CostLimitReached, JobExpired, ObjectMissing
+├── TrustProblem                      fault "caller": what is shown, or who, may not be used here
+│   ├── ContentRefused, SourceProtected, LikenessUnconfirmed, ReviewRefused, ProtectedMissing
 ├── Cancelled                         fault "caller": the caller stopped the run
 └── ProviderFault                     fault "provider": ours; never charged
     ├── ModelMissing, ModelCorrupt, ModelFailed, StepFailed, DeviceUnavailable, CageUnavailable
     ├── MarkMissing                   an output could not be marked, so it is not handed out
     ├── SigningUnavailable            there is no key to sign outputs with
-    ├── LeaseLost, WorkerLost, InputPoisonous, StorageUnavailable
+    ├── LeaseLost, WorkerLost, InputPoisonous, StorageUnavailable, ModerationUnavailable
     └── EncodeFailed, DiskFull, InternalFault
 
 The first line of a class's docstring is its default message, the rest is the remedy; a part that begins with
@@ -48,6 +50,15 @@ from secondface.errors.jobs import (
     JobSettled,
     ObjectMissing,
     RequestChanged,
+)
+from secondface.errors.moderation import (
+    ContentRefused,
+    LikenessUnconfirmed,
+    ModerationUnavailable,
+    ProtectedMissing,
+    ReviewRefused,
+    SourceProtected,
+    TrustProblem,
 )
 from secondface.errors.provider import (
     CageUnavailable,
@@ -93,6 +104,7 @@ __all__ = [
     "CageUnavailable",
     "Cancelled",
     "CodecUnavailable",
+    "ContentRefused",
     "CostLimitReached",
     "DeviceUnavailable",
     "DiskFull",
@@ -111,6 +123,7 @@ __all__ = [
     "JobSettled",
     "KeyUnknown",
     "LeaseLost",
+    "LikenessUnconfirmed",
     "LinkInvalid",
     "MappingUnresolved",
     "MarkMissing",
@@ -121,6 +134,7 @@ __all__ = [
     "ModelCorrupt",
     "ModelFailed",
     "ModelMissing",
+    "ModerationUnavailable",
     "NoFaceInSource",
     "NoFaceInTarget",
     "ObjectMissing",
@@ -128,17 +142,21 @@ __all__ = [
     "OutputFormatUnsupported",
     "OutputNotWritable",
     "OutputOccupied",
+    "ProtectedMissing",
     "ProviderFault",
     "RateLimited",
     "ReferenceFaceNotFound",
     "RequestChanged",
+    "ReviewRefused",
     "ScopeMissing",
     "SecondfaceError",
     "SigningUnavailable",
+    "SourceProtected",
     "StepFailed",
     "StepUnloadable",
     "StorageUnavailable",
     "TooManySources",
+    "TrustProblem",
     "UnknownStep",
     "WorkerLost",
 ]

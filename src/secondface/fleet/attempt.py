@@ -13,10 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from secondface.domain.ports import Grant, Leases, ObjectStore, Orders, StopReason, Usage
+from secondface.domain.ports import Finding, Grant, Leases, ObjectStore, Orders, StopReason, Usage
 from secondface.errors import (
     Cancelled,
     DiskFull,
@@ -25,7 +25,9 @@ from secondface.errors import (
     ObjectMissing,
     SecondfaceError,
     StorageUnavailable,
+    TrustProblem,
 )
+from secondface.fleet.guards import Guards
 from secondface.fleet.pixel_room import PixelRoom
 from secondface.observe import log
 from secondface.pipeline.batching import Seat
@@ -62,6 +64,7 @@ class Workplace:
     objects: ObjectStore
     room: PixelRoom
     terms: Terms
+    guards: Guards = field(default_factory=Guards)
 
 
 class Attempt:
@@ -71,6 +74,7 @@ class Attempt:
         """`seat` is its share of the device; `people` are source people that other jobs may have prepared."""
         self.grant = grant
         self._leases, self._objects, self._room, self._terms = place.leases, place.objects, place.room, place.terms
+        self._guards = place.guards
         self._phases = PhaseClock(first="boot")
         self._stopping = threading.Event()
         self._conduct = Conduct(
@@ -145,6 +149,7 @@ class Attempt:
         self._checkpoint()
         self._phases.enter("fetch")
         order = WorkOrder.read(self.grant.spec)
+        self._conduct.guard = self._guards.guard(order.rules)
         paths = self._fetch(order, place)
         request = order.run_request(lambda each: paths[each.key], place / order.output_name)
         # Compared byte for byte on the way here, so the gateway's look was at these very files.
@@ -221,7 +226,9 @@ class Attempt:
 
     def _hand_in(self, result: str) -> None:
         try:
-            self._tell(lambda usage: self._leases.succeed(self.grant.lease, usage, result))
+            found = self._findings()
+            doubts = {"findings": found} if found else {}
+            self._tell(lambda usage: self._leases.succeed(self.grant.lease, usage, result, **doubts))
         except LeaseLost:
             self._drop()
         except SecondfaceError as error:
@@ -245,9 +252,16 @@ class Attempt:
                 self._tell(lambda usage: self._leases.preempt(lease, usage))
             else:
                 log("worker.attempt_failed", job=lease.job_id, attempt=lease.attempt, error=code, detail=known.detail)
-                self._tell(lambda usage: self._leases.fail(lease, usage, error=code, fault=fault, retryable=retryable))
+                why = {"findings": self._findings()} if isinstance(known, TrustProblem) else {}
+                self._tell(
+                    lambda usage: self._leases.fail(lease, usage, error=code, fault=fault, retryable=retryable, **why)
+                )
         except SecondfaceError as lost:
             log("worker.end_not_told", "warning", job=lease.job_id, error=lost.code)
+
+    def _findings(self) -> tuple[Finding, ...]:
+        guard = self._conduct.guard
+        return tuple(Finding(**asdict(each)) for each in guard.findings) if guard is not None else ()
 
     def _tell(self, say: Callable[[Usage], None]) -> None:
         """Say how it ended, again and again while the lease holds. Raises LeaseLost; StorageUnavailable after that.

@@ -69,10 +69,12 @@ class Desk:
         return await to_thread.run_sync(accept)
 
     async def wait(self, caller: Caller, job: Job, seconds: float) -> Job:
-        """The job when it has ended, or as it is after that time."""
+        """The job when it has ended or waits for a reviewer, who may be asleep; or as it is after that time."""
         began = anyio.current_time()
         with self.service.news.listen(job.id) as listener:
-            while not job.ended and not self.closing.is_set() and (spent := anyio.current_time() - began) < seconds:
+            while not (job.ended or job.state == "held" or self.closing.is_set()):
+                if (spent := anyio.current_time() - began) >= seconds:
+                    break
                 # Looking costs a question to the database, late looking costs time, where no word comes: a twentieth
                 # of what was waited so far.
                 await listener.wait(min(max(_SHORTEST_LOOK_S, spent / 20), _LONGEST_LOOK_S, seconds - spent))

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from secondface import errors
+from secondface.domain.findings import worst
 from secondface.domain.jobs import Job
 from secondface.errors import InvalidOption, JobSettled
 from secondface.gateway import refusals
@@ -44,7 +45,7 @@ INPUT_REFUSALS = (
     errors.MappingUnresolved, errors.OutputFormatUnsupported, refusals.AddressForbidden, refusals.FetchFailed,
     errors.CageUnavailable, errors.DiskFull,
 )  # fmt: skip
-SUBMIT_REFUSALS = (*INPUT_REFUSALS, errors.BudgetExceeded, errors.RequestChanged)
+SUBMIT_REFUSALS = (*INPUT_REFUSALS, errors.BudgetExceeded, errors.RequestChanged, errors.LikenessUnconfirmed)
 
 
 @router.post(
@@ -158,7 +159,7 @@ async def quote(request: Request, caller: WithCaller, desk: WithDesk) -> QuoteVi
                      "description": "The picture."},
                202: {"model": JobView, "description": "It takes longer; follow the job."},
                **responses(*SUBMIT_REFUSALS, refusals.NotAcceptable, errors.NoFaceInSource, errors.NoFaceInTarget,
-                           errors.JobProblem, errors.ProviderFault)},
+                           errors.ContentRefused, errors.SourceProtected, errors.JobProblem, errors.ProviderFault)},
     openapi_extra={**JOB_BODY, "parameters": [*_IDEMPOTENCY["parameters"], _WAIT]},
 )  # fmt: skip
 async def swap(request: Request, caller: WithCaller, desk: WithDesk) -> Response:
@@ -182,6 +183,9 @@ async def swap(request: Request, caller: WithCaller, desk: WithDesk) -> Response
 async def _picture(request: Request, desk: Desk, job: Job, media_type: str) -> Response:
     if job.result is None:
         kind = BY_CODE.get(job.error or "", JobSettled)
+        if found := worst(job.findings):
+            detail = f"Job {job.id} is {job.state}: the rule {found.rule} refuses {found.input}."
+            raise kind(detail, job=job.id)
         raise kind(f"Job {job.id} is {job.state}.", job=job.id)
     reply = await file_answer(request, desk.service.objects, job.result, result_name(job), media_type, inline=True)
     reply.headers["Location"] = f"/v1/jobs/{job.id}"

@@ -12,9 +12,12 @@ from secondface.control.accounts import Accounts
 from secondface.control.admission import Admission
 from secondface.control.approvals import JobRequests
 from secondface.control.auth import Keyring, Rates
+from secondface.control.protected import ProtectedRegister
+from secondface.control.reviews import Reviews
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
 from secondface.domain.ports import Clock, Fleet, Ids, ObjectStore, Stored, Transactions
+from secondface.domain.protected import Descriptor
 from secondface.domain.scaling import Decision
 from secondface.gateway.news import News
 from secondface.observe import Meter
@@ -49,6 +52,10 @@ class Service:
     """What the stored file is, of these very bytes, found out in the cage; raises BadMedia errors, ObjectMissing."""
     read_marks: Callable[[str], MarksView]
     """The marks in the stored file of a key; raises BadMedia errors."""
+    reviews: Reviews
+    protected: ProtectedRegister
+    describe_face: Callable[[Stored], Descriptor]
+    """The numbers of the largest face in a stored picture; raises BadMedia errors and NoFaceInSource."""
     models: Callable[[], Sequence[ModelView]]
     fleet: Fleet | None = None
     """Whose workers are shown; none where workers come by themselves."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from secondface.media.side_streams import StreamReport
+from secondface.pipeline.guard import Finding
 from secondface.pipeline.meter import Phase, StageUsage
 from secondface.provenance.signing import Statement
 
@@ -45,3 +46,5 @@ class RunReport:
     """The acknowledgement under which the visible label was left off."""
     statement: Statement | None = None
     """What the signature says about the output; whoever signs it afterwards needs it."""
+    findings: tuple[Finding, ...] = ()
+    """What was found in the pictures and needs somebody's eyes."""

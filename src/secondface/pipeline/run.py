@@ -15,6 +15,7 @@ from secondface.errors import Cancelled
 from secondface.frames import RGB8, ArrayFrame, Sessions, StreamInfo
 from secondface.observe import span
 from secondface.pipeline.engine import CancelToken, Progress
+from secondface.pipeline.guard import Guard
 from secondface.pipeline.meter import PhaseClock
 from secondface.pipeline.passage import Casting, Conduct, budgeted_frames, pass_frames, scale_of
 from secondface.pipeline.people import PeopleMemory, Picture
@@ -41,14 +42,15 @@ def run_file(  # noqa: PLR0913 - each is something that one caller or another br
     signer: ContentSigner | None = None,
     people: PeopleMemory | None = None,
     produce_id: str | None = None,
+    guard: Guard | None = None,
     clock: Callable[[], int] = time.perf_counter_ns,
 ) -> RunReport:
     """Swap as the request says and write the output, which appears only when it is whole and its marks were read back.
 
     Raises the errors of secondface.errors; Ctrl-C becomes Cancelled. `people` keeps source people from run to run,
-    `clock` gives monotonic nanoseconds.
+    `guard` judges the pictures, `clock` gives monotonic nanoseconds.
     """
-    conduct = Conduct(sessions, cancel, on_progress, people=people or PeopleMemory(), signer=signer)
+    conduct = Conduct(sessions, cancel, on_progress, people=people or PeopleMemory(), signer=signer, guard=guard)
     return conduct_file(
         request, conduct, PhaseClock(clock), content_producer=content_producer, produce_id=produce_id
     )  # fmt: skip
@@ -84,6 +86,7 @@ def conduct_file(
             phases.enter("run")
             seal = Seal(marks, statement_of(request, plan, marks.label.produce_id), conduct.signer)
             seal.notes.extend(looks[request.target].notes)
+            conduct.target_name = name_of(request.target)
             return _run(request, plan, casting, target, seal=seal, conduct=conduct, phases=phases)
     except KeyboardInterrupt as interrupt:
         raise Cancelled from interrupt
@@ -141,6 +144,7 @@ def _run(
         produce_id=seal.said.produce_id,
         statement=seal.said,
         label_waiver=plan.label_waiver,
+        findings=conduct.guard.findings if conduct.guard is not None else (),
     )
 
 
@@ -155,6 +159,7 @@ def swap_arrays(  # noqa: PLR0913 - each is one option of `secondface run`
     pipeline: PipelineSpec | None = None,
     label: LabelSpec | None = None,
     allow_no_face: bool = False,
+    guard: Guard | None = None,
 ) -> RGB8:
     """Put source faces onto the faces of a picture [h,w,3]; the result carries the visible label unless waived.
 
@@ -169,6 +174,6 @@ def swap_arrays(  # noqa: PLR0913 - each is one option of `secondface run`
     results: list[RGB8] = []
     pass_frames(
         plan, casting, stream, [ArrayFrame(target_rgb.copy())], lambda frame: results.append(frame.read()),
-        conduct=Conduct(sessions),
+        conduct=Conduct(sessions, guard=guard),
     )  # fmt: skip
     return results[0]

@@ -51,8 +51,8 @@ def verify(content: Path | bytes | StoredView, retries: Retries) -> Flow[MarksVi
     return read_as(MarksView, (yield from call(asked, retries)))
 
 
-def download(job_id: str, output: Path, retries: Retries) -> Flow[Path]:
-    """Fetch a result into NAME.part, check it, and give it its name.
+def download(job_id: str, output: Path, retries: Retries, place: str | None = None) -> Flow[Path]:
+    """Fetch a result, or what is at another place, into NAME.part, check it, and give it its name.
 
     A part that is there already is continued. Raises JobSettled where there is no result, OutputNotWritable, DiskFull.
     """
@@ -62,7 +62,7 @@ def download(job_id: str, output: Path, retries: Retries) -> Flow[Path]:
         before = _size(part)
         try:
             with _written(part) as file:
-                whole = yield from _continue(job_id, file, retries)
+                whole = yield from _continue(place or f"/v1/jobs/{job_id}/result", file, retries)
         except SecondfaceError as error:
             if error.facts.get("status") == 416 and before:  # the part is of something else, or longer than the file
                 part.unlink(missing_ok=True)
@@ -81,11 +81,11 @@ def download(job_id: str, output: Path, retries: Retries) -> Flow[Path]:
     return output
 
 
-def _continue(job_id: str, file: BufferedRandom, retries: Retries) -> Flow[bool]:
+def _continue(place: str, file: BufferedRandom, retries: Retries) -> Flow[bool]:
     """Add what is missing; False where it broke off, or where what was there already was of something else."""
     held = file.seek(0, os.SEEK_END)
     headers = {"accept-encoding": "identity", **({"range": f"bytes={held}-"} if held else {})}
-    wanted = Call(method="GET", path=f"/v1/jobs/{job_id}/result", headers=headers)
+    wanted = Call(method="GET", path=place, headers=headers)
     head = yield from opened(wanted, retries)
     if head.status != 206:
         file.truncate(0)  # the whole file comes

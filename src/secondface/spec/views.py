@@ -12,8 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from secondface.spec.service import Market, PlanFields, RoleName, ScopeName
 
-JobStateName = Literal["awaiting_approval", "queued", "running", "succeeded", "failed", "cancelled", "expired"]
-WaitingWord = Literal["no_worker", "no_budget", "awaiting_approval", "rate", "workers_crashing", "back_off", "queue"]
+JobStateName = Literal[
+    "awaiting_approval", "queued", "running", "held", "succeeded", "failed", "cancelled", "expired"
+]  # fmt: skip
+WaitingWord = Literal[
+    "no_worker", "no_budget", "awaiting_approval", "review", "rate", "workers_crashing", "back_off", "queue"
+]  # fmt: skip
 """`rate`: its account runs all it may; `back_off`: it failed by our fault a moment ago; `queue`: others are first."""
 FactValue = str | int | bool | None
 
@@ -106,6 +110,22 @@ class QuoteView(_View):
     measured: bool = Field(description="Whether jobs of this kind were measured on this tier; else it is a guess.")
 
 
+class FindingView(_View):
+    """Something that was found in a job's pictures: by which rule, where, and what follows."""
+
+    rule: str = Field(description="`nsfw`, `protected`, or a word of the operator's own judge.")
+    verdict: Literal["hold", "refuse"]
+    input: str = Field(description="`target`, or `source 0` for the first source picture.")
+    frame: int = Field(description="Counted from 0, in the part that was asked for.")
+    at_ms: int | None = Field(description="When that frame is shown; null in a picture.")
+    score_permille: int | None
+
+    @property
+    def place(self) -> str:
+        """`target, frame 75, 3.000 s`; of a picture its name alone."""
+        return self.input if self.at_ms is None else f"{self.input}, frame {self.frame}, {self.at_ms / 1000:.3f} s"
+
+
 class JobView(_View):
     """A job as it is now."""
 
@@ -128,6 +148,9 @@ class JobView(_View):
     attempts: int
     cause: str | None
     error: str | None = Field(description="The code of an error; /errors/CODE explains it.")
+    findings: tuple[FindingView, ...] = Field(default=(), description="Why it is held or was refused; worst first.")
+    reason: str = Field(default="", description="What a reviewer said.")
+    likeness_confirmed: bool = False
     currency: str
     price_micros: int = Field(description="For one device-second, bound when the job was accepted.")
     hold_micros: int
@@ -554,3 +577,33 @@ class Health(_View):
 
     status: Literal["ok", "not_ready"]
     problems: tuple[str, ...] = ()
+
+
+class ReviewView(_View):
+    """A job that waits for a reviewer, or was reviewed."""
+
+    account: str
+    job: JobView
+
+
+class ReviewPage(_View):
+    """Jobs that wait for a reviewer, newest first."""
+
+    data: tuple[ReviewView, ...]
+    next: str | None = Field(description="Pass it as `after` for the next page; none: this is the last one.")
+
+
+class ProtectedView(_View):
+    """Somebody whose face must not be given to others: a note, and how many faces they are known by."""
+
+    id: str
+    note: str
+    faces: int
+    created_ms: int
+    changed_ms: int
+
+
+class ProtectedPage(_View):
+    """The whole list, oldest first."""
+
+    data: tuple[ProtectedView, ...]
