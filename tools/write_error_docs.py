@@ -16,7 +16,10 @@ from secondface.gateway import refusals
 from secondface.sdk import problems
 
 _PLACES = (
-    *(f"{errors.__name__}.{part}" for part in ("tree", "requests", "files", "faces", "access", "jobs", "provider", "signing")),
+    *(
+        f"{errors.__name__}.{part}"
+        for part in ("tree", "requests", "files", "faces", "access", "jobs", "provider", "signing")
+    ),
     refusals.__name__,
     problems.__name__,
 )

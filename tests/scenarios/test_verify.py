@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from secondface.sdk import Client
 from tests.scenarios.conftest import Service, World
 
 
@@ -82,8 +83,6 @@ def test_a_service_signs_its_results_and_knows_the_job_of_one(
 ) -> None:
     pair = ("-s", secondface.person_a, "-t", secondface.person_b, "-o", "out.png")
     assert secondface("run", *pair, **service.environment).code == 0
-    from secondface.sdk import Client
-
     with Client(service.url, service.key) as client:
         found = client.verify(tmp_path / "out.png")
         other = client.verify(secondface.person_b)

@@ -198,7 +198,9 @@ class Live:
 
     def _read_marks(self, key: str) -> MarksView:
         self._inspect(self.objects.head(key))
-        return MarksView(ai_made=b"of another" in b"".join(self.objects.read(key)))
+        content = b"".join(self.objects.read(key))
+        job = content.partition(b"made by ")[2].decode() or None
+        return MarksView(ai_made=b"of another" in content, job=job)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from secondface.compose.rounds import Rounds, RoundThreads
-from secondface.compose.signing import marks_view, trusted_roots
+from secondface.compose.signing import marks_view, signing_key, trusted_roots
 from secondface.compose.stores import Stores, open_stores
 from secondface.compose.work import lease_desk, local_fleet, most_workers, workrooms
 from secondface.control.accounts import Accounts
@@ -49,8 +49,9 @@ _LEAST_FREE_BYTES = 256 << 20
 def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files") -> Service:
     """A service whose stores are open and whose rounds wait for `start`. Signed links begin with `base_url`.
 
-    Raises StorageUnavailable, InvalidSetting.
+    Raises StorageUnavailable, SigningUnavailable, InvalidSetting.
     """
+    signing_key(settings)  # workers need it: what is wrong with it is said before any of them starts
     stores, ids = open_stores(settings, base_url), RandomIds()
     migrations.upgrade(stores.database)
     transactions, settlement = stores.transactions, Settlement(ids)
