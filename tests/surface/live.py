@@ -38,7 +38,8 @@ from secondface.gateway.connections import PatientProtocol
 from secondface.gateway.desk import desk_of_application
 from secondface.gateway.options import GatewayOptions
 from secondface.gateway.service import Service
-from secondface.spec.views import MarksView, ModelView
+from secondface.spec.trust_views import MarksView
+from secondface.spec.views import ModelView
 from secondface.spec.work import InputFacts, WorkOrder
 from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.links import Links
@@ -208,7 +209,9 @@ class Live:
 
     def _read_marks(self, key: str) -> MarksView:
         self._inspect(self.objects.head(key))
-        return MarksView(ai_made=b"of another" in b"".join(self.objects.read(key)))
+        content = b"".join(self.objects.read(key))
+        job = content.partition(b"made by ")[2].decode() or None
+        return MarksView(ai_made=b"of another" in content, job=job)
 
 
 @contextmanager

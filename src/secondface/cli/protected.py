@@ -10,7 +10,7 @@ from secondface.cli.commands import Command, json_option, service_options, subgr
 from secondface.cli.job_views import short_moment
 from secondface.cli.language import gettext as _
 from secondface.cli.remote import asked
-from secondface.spec.views import ProtectedView
+from secondface.spec.trust_views import ProtectedView
 
 
 def group() -> click.Group:

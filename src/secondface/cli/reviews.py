@@ -13,7 +13,7 @@ from secondface.cli.language import gettext as _
 from secondface.cli.remote import asked
 from secondface.cli.signals import cancel_on_signals
 from secondface.errors import OutputOccupied
-from secondface.spec.views import ReviewView
+from secondface.spec.trust_views import ReviewView
 
 
 def group() -> click.Group:

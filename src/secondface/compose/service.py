@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from secondface.compose.rounds import Rounds, RoundThreads
-from secondface.compose.signing import marks_view, trusted_roots
+from secondface.compose.signing import marks_view, signing_key, trusted_roots
 from secondface.compose.stores import Stores, open_stores
 from secondface.compose.work import lease_desk, local_fleet, most_workers, workrooms
 from secondface.control.accounts import Accounts
@@ -40,7 +40,8 @@ from secondface.observe import Meter
 from secondface.pipeline.people import Picture, describe_source
 from secondface.pipeline.verification import verify_file
 from secondface.settings import Settings
-from secondface.spec.views import MarksView, ModelView
+from secondface.spec.trust_views import MarksView
+from secondface.spec.views import ModelView
 from secondface.spec.work import InputFacts
 from secondface.storage import migrations
 from secondface.storage.doorbell import LocalDoorbell
@@ -56,8 +57,9 @@ _LEAST_FREE_BYTES = 256 << 20
 def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files") -> Service:
     """A service whose stores are open and whose rounds wait for `start`. Signed links begin with `base_url`.
 
-    Raises StorageUnavailable, InvalidSetting.
+    Raises StorageUnavailable, SigningUnavailable, InvalidSetting.
     """
+    signing_key(settings)  # workers need it: what is wrong with it is said before any of them starts
     stores, ids = open_stores(settings, base_url), RandomIds()
     migrations.upgrade(stores.database)
     transactions, settlement = stores.transactions, Settlement(ids)

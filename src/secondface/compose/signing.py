@@ -11,7 +11,7 @@ from secondface.provenance.credentials import Credentials, State
 from secondface.provenance.signing import ContentSigner
 from secondface.provenance.verdicts import Verification
 from secondface.settings import Settings
-from secondface.spec.views import LayersView, MarksView, SignatureView
+from secondface.spec.trust_views import LayersView, MarksView, SignatureView
 
 
 def content_signer(settings: Settings) -> ContentSigner:

@@ -20,7 +20,7 @@ from secondface.gateway.inputs import told_of
 from secondface.gateway.problems import responses
 from secondface.gateway.views import protected_view, result_name, review_view
 from secondface.spec.service import InputRef, ProtectedRequest, ReviewRequest
-from secondface.spec.views import ProtectedPage, ProtectedView, ReviewPage, ReviewView
+from secondface.spec.trust_views import ProtectedPage, ProtectedView, ReviewPage, ReviewView
 
 router = APIRouter(prefix="/v1/admin", tags=["reviews"])
 

@@ -21,7 +21,8 @@ from secondface.domain.protected import Descriptor
 from secondface.domain.scaling import Decision
 from secondface.gateway.news import News
 from secondface.observe import Meter
-from secondface.spec.views import MarksView, ModelView
+from secondface.spec.trust_views import MarksView
+from secondface.spec.views import ModelView
 from secondface.spec.work import InputFacts
 
 

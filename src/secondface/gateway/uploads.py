@@ -24,7 +24,8 @@ from secondface.gateway.refusals import BodyInvalid, BodyTooLarge, ContentTypeUn
 from secondface.gateway.service import Service
 from secondface.gateway.views import event_view
 from secondface.spec.service import UploadRequest, VerifyRequest
-from secondface.spec.views import MarksView, StoredView, UploadView
+from secondface.spec.trust_views import MarksView
+from secondface.spec.views import StoredView, UploadView
 
 router = APIRouter(tags=["files"])
 

@@ -18,6 +18,7 @@ from secondface.domain.pricing import PriceRow, Quote, Receipt
 from secondface.domain.protected import Protected
 from secondface.gateway.service import Service
 from secondface.spec.service import PlanFields
+from secondface.spec.trust_views import ProtectedView, ReviewView
 from secondface.spec.views import (
     AccountView,
     BudgetView,
@@ -28,11 +29,9 @@ from secondface.spec.views import (
     KeyView,
     LedgerEntryView,
     PriceView,
-    ProtectedView,
     QuoteView,
     ReceiptLineView,
     ReceiptView,
-    ReviewView,
     SpendView,
     WaitingWord,
     WebhookView,

@@ -21,6 +21,7 @@ from secondface.sdk.jobs import OnEvent, Picture
 from secondface.sdk.retries import Retries
 from secondface.sdk.wire import answer_of, client_options, request_options, unreachable
 from secondface.spec.service import EventKind, RoleName
+from secondface.spec.trust_views import MarksView, ProtectedPage, ProtectedView, ReviewPage, ReviewView
 from secondface.spec.views import (
     EventView,
     JobPage,
@@ -29,17 +30,12 @@ from secondface.spec.views import (
     KeyPage,
     KeyView,
     LedgerPage,
-    MarksView,
     NewKeyView,
     NewWebhookView,
     OwnAccountView,
     PricesView,
-    ProtectedPage,
-    ProtectedView,
     QuoteView,
     ReceiptView,
-    ReviewPage,
-    ReviewView,
     StoredView,
     UsageView,
 )

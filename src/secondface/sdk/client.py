@@ -19,6 +19,7 @@ from secondface.sdk.jobs import OnEvent, Picture
 from secondface.sdk.retries import Retries
 from secondface.sdk.wire import answer_of, client_options, request_options, unreachable
 from secondface.spec.service import EventKind, RoleName
+from secondface.spec.trust_views import MarksView, ProtectedPage, ProtectedView, ReviewPage, ReviewView
 from secondface.spec.views import (
     EventView,
     JobPage,
@@ -27,17 +28,12 @@ from secondface.spec.views import (
     KeyPage,
     KeyView,
     LedgerPage,
-    MarksView,
     NewKeyView,
     NewWebhookView,
     OwnAccountView,
     PricesView,
-    ProtectedPage,
-    ProtectedView,
     QuoteView,
     ReceiptView,
-    ReviewPage,
-    ReviewView,
     StoredView,
     UsageView,
 )

@@ -18,7 +18,8 @@ from secondface.sdk.calls import Answer, Call, Close, FilePart, Flow, Pause, Unr
 from secondface.sdk.problems import AnswerUnreadable, ServiceUnreachable
 from secondface.sdk.retries import Retries, call, opened
 from secondface.spec.service import UploadRequest, VerifyRequest
-from secondface.spec.views import MarksView, StoredView, UploadView
+from secondface.spec.trust_views import MarksView
+from secondface.spec.views import StoredView, UploadView
 
 _PIECE_BYTES = 1 << 20
 _WITH_QUESTION_BYTES = 32 << 20

@@ -12,7 +12,7 @@ from secondface.sdk.files import upload
 from secondface.sdk.inputs import checked, said
 from secondface.sdk.retries import Retries, call
 from secondface.spec.service import InputRef, ProtectedRequest, ReviewRequest
-from secondface.spec.views import ProtectedPage, ProtectedView, ReviewPage, ReviewView
+from secondface.spec.trust_views import ProtectedPage, ProtectedView, ReviewPage, ReviewView
 
 _REVIEWS, _PROTECTED = "/v1/admin/reviews", "/v1/admin/protected"
 

@@ -22,7 +22,7 @@ WaitingWord = Literal[
 FactValue = str | int | bool | None
 
 
-class _View(BaseModel):
+class View(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
@@ -30,7 +30,7 @@ def _shown(**values: Any) -> ConfigDict:
     return ConfigDict(frozen=True, json_schema_extra={"examples": [values]})
 
 
-class Problem(_View):
+class Problem(View):
     """A problem document (RFC 9457) with our code and what to do."""
 
     model_config = _shown(
@@ -51,7 +51,7 @@ class Problem(_View):
     request_id: str
 
 
-class ErrorView(_View):
+class ErrorView(View):
     """What an error code means."""
 
     code: str
@@ -62,7 +62,7 @@ class ErrorView(_View):
     retryable: bool
 
 
-class PriceView(_View):
+class PriceView(View):
     """One row of the price book."""
 
     model_config = _shown(
@@ -80,14 +80,14 @@ class PriceView(_View):
     valid_until_ms: int | None
 
 
-class PricesView(_View):
+class PricesView(View):
     """The price book."""
 
     currency: str
     data: tuple[PriceView, ...]
 
 
-class QuoteView(_View):
+class QuoteView(View):
     """What a job will cost and how long it will take."""
 
     model_config = _shown(
@@ -110,7 +110,7 @@ class QuoteView(_View):
     measured: bool = Field(description="Whether jobs of this kind were measured on this tier; else it is a guess.")
 
 
-class FindingView(_View):
+class FindingView(View):
     """Something that was found in a job's pictures: by which rule, where, and what follows."""
 
     rule: str = Field(description="`nsfw`, `protected`, or a word of the operator's own judge.")
@@ -126,7 +126,7 @@ class FindingView(_View):
         return self.input if self.at_ms is None else f"{self.input}, frame {self.frame}, {self.at_ms / 1000:.3f} s"
 
 
-class JobView(_View):
+class JobView(View):
     """A job as it is now."""
 
     model_config = _shown(
@@ -161,14 +161,14 @@ class JobView(_View):
     links: dict[str, str]
 
 
-class JobPage(_View):
+class JobPage(View):
     """Jobs, newest first."""
 
     data: tuple[JobView, ...]
     next: str | None = Field(description="Pass it as `after` for the next page; none: this is the last one.")
 
 
-class EventView(_View):
+class EventView(View):
     """Something that happened to a job."""
 
     model_config = _shown(number=3, kind="job.progress", at_ms=1_790_000_000_000, facts={"done": 40, "total": 100})
@@ -179,7 +179,7 @@ class EventView(_View):
     facts: dict[str, FactValue]
 
 
-class EventSubject(_View):
+class EventSubject(View):
     """The job of a webhook's event, as it was then, and what happened to it."""
 
     id: str
@@ -191,7 +191,7 @@ class EventSubject(_View):
     facts: dict[str, FactValue] = {}
 
 
-class WebhookEvent(_View):
+class WebhookEvent(View):
     """The body of a webhook's delivery."""
 
     model_config = _shown(
@@ -204,7 +204,7 @@ class WebhookEvent(_View):
     data: EventSubject
 
 
-class LedgerEntryView(_View):
+class LedgerEntryView(View):
     """One transaction of an account. Postings sum to zero; amounts that come into a part are positive."""
 
     model_config = _shown(
@@ -220,14 +220,14 @@ class LedgerEntryView(_View):
     postings: dict[str, int] = Field(description="Micro-units by the part of the account: wallet, held, revenue …")
 
 
-class LedgerPage(_View):
+class LedgerPage(View):
     """Entries of an account, newest first."""
 
     data: tuple[LedgerEntryView, ...]
     next: int | None = Field(description="Pass it as `before` for the page after this one.")
 
 
-class ReceiptLineView(_View):
+class ReceiptLineView(View):
     """One stretch of one attempt."""
 
     attempt: int
@@ -237,7 +237,7 @@ class ReceiptLineView(_View):
     reason: str
 
 
-class ReceiptView(_View):
+class ReceiptView(View):
     """Usage turned into money, line by line."""
 
     model_config = _shown(
@@ -257,7 +257,7 @@ class ReceiptView(_View):
     waived_micros: int
 
 
-class UsageView(_View):
+class UsageView(View):
     """What an account's jobs of a stretch of time consumed."""
 
     model_config = _shown(
@@ -278,7 +278,7 @@ class UsageView(_View):
     complete: bool = Field(description="False where there are more jobs than one answer sums up.")
 
 
-class SpendView(_View):
+class SpendView(View):
     """What was spent in a period, and what is set aside in it."""
 
     period: str
@@ -286,7 +286,7 @@ class SpendView(_View):
     spent_micros: int
 
 
-class BudgetView(_View):
+class BudgetView(View):
     """A limit."""
 
     scope: str
@@ -294,7 +294,7 @@ class BudgetView(_View):
     limit_micros: int
 
 
-class AccountView(_View):
+class AccountView(View):
     """An account's money and limits."""
 
     id: str
@@ -317,7 +317,7 @@ class OwnAccountView(AccountView):
     scopes: tuple[ScopeName, ...]
 
 
-class AccountSummary(_View):
+class AccountSummary(View):
     """An account in a list."""
 
     id: str
@@ -326,13 +326,13 @@ class AccountSummary(_View):
     created_ms: int
 
 
-class AccountPage(_View):
+class AccountPage(View):
     """Every account."""
 
     data: tuple[AccountSummary, ...]
 
 
-class KeyView(_View):
+class KeyView(View):
     """A key without its text."""
 
     id: str
@@ -351,13 +351,13 @@ class NewKeyView(KeyView):
     role: RoleName
 
 
-class KeyPage(_View):
+class KeyPage(View):
     """Keys of an account."""
 
     data: tuple[KeyView, ...]
 
 
-class UploadView(_View):
+class UploadView(View):
     """Where to send the bytes of an upload."""
 
     model_config = _shown(
@@ -372,7 +372,7 @@ class UploadView(_View):
     most_bytes: int
 
 
-class StoredView(_View):
+class StoredView(View):
     """A stored file."""
 
     id: str
@@ -383,62 +383,7 @@ class StoredView(_View):
 LayerVerdict = Literal["intact", "present", "altered", "absent", "impossible"]
 
 
-class LayersView(_View):
-    """What became of each layer of marks: proven unchanged (intact), there (present), damaged or changed (altered), not
-    there (absent), not possible in this format (impossible)."""
-
-    model_config = _shown(metadata="intact", signature="intact")
-
-    metadata: LayerVerdict
-    signature: LayerVerdict
-
-
-class SignatureView(_View):
-    """A signature (C2PA): whether it holds and is of somebody trusted, whose it is, and what it says."""
-
-    model_config = _shown(
-        verdict="trusted", signer="secondface 1a2b3c4d", issuer="secondface, self-hosted", signed_at="",
-        generator="secondface 0.1.0", actions=["c2pa.opened", "c2pa.placed", "c2pa.edited"],
-        ingredients=["target", "source"], failures=[],
-    )  # fmt: skip
-
-    verdict: Literal["trusted", "unknown", "invalid"] = Field(
-        description="trusted; unknown: valid, but by an unknown signer; invalid: not what was signed."
-    )
-    signer: str = ""
-    issuer: str = ""
-    signed_at: str = Field(default="", description="By a timestamp server; empty without one.")
-    generator: str = ""
-    actions: tuple[str, ...] = ()
-    ingredients: tuple[str, ...] = ()
-    failures: tuple[str, ...] = Field(default=(), description="Codes of C2PA for what does not hold.")
-
-
-class MarksView(_View):
-    """The marks in a file, and how far they can be believed."""
-
-    model_config = _shown(
-        ai_made=True, sound=True, format_name="PNG", layers={"metadata": "intact", "signature": "intact"},
-        signature={"verdict": "trusted", "signer": "secondface 1a2b3c4d"}, producer="",
-        produce_id="0123456789abcdef0123456789abcdef", job="job_01k9a3", record=[],
-        digital_source_type="http://cv.iptc.org/newscodes/digitalsourcetype/compositeWithTrainedAlgorithmicMedia",
-        problems=[],
-    )  # fmt: skip
-
-    ai_made: bool = Field(description="Whether any mark says so. Absence of marks proves nothing.")
-    sound: bool = Field(default=False, description="Whether a mark says so, and none was altered.")
-    format_name: str = ""
-    layers: LayersView | None = None
-    signature: SignatureView | None = None
-    producer: str | None = None
-    produce_id: str | None = None
-    job: str | None = Field(default=None, description="The job that made it, where it is one that the caller may see.")
-    record: tuple[EventView, ...] = Field(default=(), description="What is on record of that job.")
-    digital_source_type: str | None = None
-    problems: tuple[str, ...] = ()
-
-
-class ParameterView(_View):
+class ParameterView(View):
     """A parameter of a step."""
 
     name: str
@@ -447,7 +392,7 @@ class ParameterView(_View):
     description: str
 
 
-class StepView(_View):
+class StepView(View):
     """A step that a pipeline may name."""
 
     name: str
@@ -457,13 +402,13 @@ class StepView(_View):
     parameters: tuple[ParameterView, ...]
 
 
-class StepPage(_View):
+class StepPage(View):
     """All steps."""
 
     data: tuple[StepView, ...]
 
 
-class ModelView(_View):
+class ModelView(View):
     """A model of the service."""
 
     name: str
@@ -472,13 +417,13 @@ class ModelView(_View):
     state: str = "ready"
 
 
-class ModelPage(_View):
+class ModelPage(View):
     """All models."""
 
     data: tuple[ModelView, ...]
 
 
-class WebhookView(_View):
+class WebhookView(View):
     """Where events are sent."""
 
     id: str
@@ -494,13 +439,13 @@ class NewWebhookView(WebhookView):
     secret: str
 
 
-class WebhookPage(_View):
+class WebhookPage(View):
     """The account's webhooks."""
 
     data: tuple[WebhookView, ...]
 
 
-class DeliveryView(_View):
+class DeliveryView(View):
     """One event on its way to one webhook."""
 
     id: str
@@ -514,14 +459,14 @@ class DeliveryView(_View):
     note: str
 
 
-class DeliveryPage(_View):
+class DeliveryPage(View):
     """Deliveries, newest first."""
 
     data: tuple[DeliveryView, ...]
     next: str | None
 
 
-class WorkerView(_View):
+class WorkerView(View):
     """One worker."""
 
     id: str
@@ -531,7 +476,7 @@ class WorkerView(_View):
     market: Market
 
 
-class TierView(_View):
+class TierView(View):
     """A tier's queue and workers."""
 
     tier: str
@@ -544,13 +489,13 @@ class TierView(_View):
     why: str | None
 
 
-class FleetView(_View):
+class FleetView(View):
     """All tiers."""
 
     data: tuple[TierView, ...]
 
 
-class AuditRow(_View):
+class AuditRow(View):
     """One sealed event of the journal."""
 
     position: int
@@ -564,7 +509,7 @@ class AuditRow(_View):
     facts: dict[str, FactValue]
 
 
-class AuditPage(_View):
+class AuditPage(View):
     """Sealed events in order."""
 
     data: tuple[AuditRow, ...]
@@ -572,38 +517,8 @@ class AuditPage(_View):
     broken_at: int | None = Field(description="The first position at which the chain does not hold; none: whole.")
 
 
-class Health(_View):
+class Health(View):
     """Whether the service can take jobs, and what stands against it."""
 
     status: Literal["ok", "not_ready"]
     problems: tuple[str, ...] = ()
-
-
-class ReviewView(_View):
-    """A job that waits for a reviewer, or was reviewed."""
-
-    account: str
-    job: JobView
-
-
-class ReviewPage(_View):
-    """Jobs that wait for a reviewer, newest first."""
-
-    data: tuple[ReviewView, ...]
-    next: str | None = Field(description="Pass it as `after` for the next page; none: this is the last one.")
-
-
-class ProtectedView(_View):
-    """Somebody whose face must not be given to others: a note, and how many faces they are known by."""
-
-    id: str
-    note: str
-    faces: int
-    created_ms: int
-    changed_ms: int
-
-
-class ProtectedPage(_View):
-    """The whole list, oldest first."""
-
-    data: tuple[ProtectedView, ...]

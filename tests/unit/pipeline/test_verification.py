@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import io
+import socket
 from pathlib import Path
 
 import av
 import pytest
+from c2pa import Builder, C2paSignerInfo, C2paSigningAlg, Signer
 from PIL import Image, PngImagePlugin
 
-from secondface.errors import FileUnreadable, MediaEmpty, MediaUnsupported
+from secondface.errors import FileUnreadable, MediaEmpty, MediaUnsupported, SecondfaceError
+from secondface.media.images import write_still
+from secondface.media.signatures import sniff
+from secondface.pipeline import verification
+from secondface.pipeline.sealing import statement_of
 from secondface.pipeline.verification import verify_file
+from secondface.provenance.certificates import SigningKey
+from secondface.provenance.credentials import FORMATS, context_of
 from secondface.provenance.signing import ContentSigner
 from secondface.provenance.verdicts import TRACES, Verification
-from tests.signed_files import ANIMATIONS, PRODUCE_ID, SIGNED, STILLS, VIDEOS, key_in, marked, plain_clip
+from secondface.provenance.xmp import DIGITAL_SOURCE_TYPE
+from secondface.spec.schemas import RunRequest
+from tests.sample_media import MEDIA, needs_media
+from tests.signed_files import ANIMATIONS, PRODUCE_ID, SIGNED, STILLS, VIDEOS, key_in, marked, picture, plain_clip
 
 CREDENTIALS_BYTES = 4_800
 """They are some less, with all their padding."""
@@ -187,3 +198,68 @@ def test_what_cannot_be_looked_at_is_refused(tmp_path: Path, roots: bytes) -> No
 
 def test_an_ordinary_clip_has_no_marks(tmp_path: Path, roots: bytes) -> None:
     bare_of_marks(verify_file(plain_clip(tmp_path / "clip.mp4"), roots))
+
+
+# ---- hostile files ---------------------------------------------------------------------------------------------------
+
+
+def pointing_at(address: str, media_type: str, content: bytes, key: SigningKey) -> bytes:
+    """A file whose credentials are to be fetched from an address."""
+    created = {"action": "c2pa.created", "digitalSourceType": DIGITAL_SOURCE_TYPE}
+    builder = Builder(
+        {
+            "format": media_type,
+            "claim_generator_info": [{"name": "x", "version": "1"}],
+            "assertions": [{"label": "c2pa.actions.v2", "data": {"actions": [created]}}],
+        },
+        context=context_of(key.roots),
+    )
+    builder.set_no_embed()
+    builder.set_remote_url(address)
+    made = io.BytesIO()
+    signer = Signer.from_info(C2paSignerInfo(C2paSigningAlg.ES256, key.chain, key.key, None))
+    builder.sign(signer, media_type, io.BytesIO(content), made)
+    assert address.encode() in made.getvalue()
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png", "webp", "avif", "gif", "tiff", "mp4"])
+def test_nothing_leaves_the_process_for_a_file_that_points_at_an_address(
+    tmp_path: Path, folder: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read in the cage, read without one, and taken as the target of an output that is then signed."""
+    key = key_in(folder)
+    path = tmp_path / f"hostile.{suffix}"
+    if suffix == "mp4":
+        plain_clip(path)
+    else:
+        write_still(path, picture())
+    with socket.create_server(("127.0.0.1", 0)) as trap:
+        trap.settimeout(0.3)
+        address = f"http://127.0.0.1:{trap.getsockname()[1]}/manifest"
+        path.write_bytes(pointing_at(address, FORMATS[sniff(path).format_name], path.read_bytes(), key))
+        found = verify_file(path, key.roots)
+        assert (found.layers["signature"], found.signed) == ("absent", None)
+        assert any("never asked" in problem for problem in found.problems)
+        monkeypatch.setattr(verification, "can_cage", lambda: False)
+        assert verify_file(path, key.roots) == found
+        request = RunRequest.of_files([], path, tmp_path / "out.jpg", pipeline="upscale:scale=2")
+        said = statement_of(request, request.plan(), "run-1")
+        marked(tmp_path / f"out.{suffix}", ContentSigner(key), said)
+        with pytest.raises(TimeoutError):
+            trap.accept()
+    assert verify_file(tmp_path / f"out.{suffix}", key.roots).signed == "trusted"
+
+
+@needs_media
+@pytest.mark.parametrize("place", ["formats", "broken"])
+def test_any_file_gets_a_verdict_or_a_refusal(place: str, roots: bytes) -> None:
+    files = sorted(path for path in (MEDIA / place).iterdir() if path.is_file())
+    assert files
+    for path in files:
+        try:
+            found = verify_file(path, roots)
+        except SecondfaceError as error:
+            assert error.fault == "caller", path.name
+        else:
+            assert not found.is_sound, path.name
