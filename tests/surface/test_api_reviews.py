@@ -22,9 +22,9 @@ def server() -> Iterator[Live]:
         yield running
 
 
-def held(server: Live, **words: object) -> str:
+def held(server: Live, key: str | None = None) -> str:
     """A job whose result is made and held."""
-    job = server.submit(**words)
+    job = server.submit(key=key)
     grant = server.claim()
     key = f"jobs/{job}/1/{WorkOrder.read(grant.spec).output_name}"
     server.objects.put(key, [RESULT], "image/png")
