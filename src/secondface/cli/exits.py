@@ -41,7 +41,10 @@ def exits() -> tuple[Exit, ...]:
     """All exit codes of the command line, in the language that was chosen."""
     return (
         Exit(OK, _("Done.")),
-        Exit(NEGATIVE, _("The answer is no: verify found no marks, or doctor found something broken.")),
+        Exit(
+            NEGATIVE,
+            _("The answer is no: verify found no marks, or doctor found something broken or a guard that is off."),
+        ),
         Exit(USAGE, _("The command line could not be understood.")),
         Exit(3, _("The request cannot be run as it stands."), BadRequest),
         Exit(4, _("A file cannot be used."), BadMedia),

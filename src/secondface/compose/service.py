@@ -18,11 +18,12 @@ from secondface.control.autoscaler import Autoscaler
 from secondface.control.housekeeping import Housekeeping
 from secondface.control.leftovers import Leftovers
 from secondface.control.occupancy import Occupancy
+from secondface.control.screening import Screening
 from secondface.control.settlement import Settlement
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
 from secondface.control.uploads import Uploads
-from secondface.domain.ports import Stored
+from secondface.domain.ports import Scanner, Stored
 from secondface.domain.scaling import Floor, Policy
 from secondface.fleet.line import RelayedBell
 from secondface.fleet.workroom import tidy
@@ -32,6 +33,7 @@ from secondface.media.limits import Limits
 from secondface.media.probe import probe
 from secondface.models.store import describe
 from secondface.observe import Meter
+from secondface.scanning.clamd import Clamd, Place
 from secondface.settings import Settings
 from secondface.spec.views import MarksView, ModelView
 from secondface.spec.work import InputFacts
@@ -85,8 +87,20 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
         speeds=Speeds(), tiers=(settings.tier,), check_link=stores.links.check, inspect=_inspector(settings, stores),
         read_marks=_marks_reader(settings, stores), models=_models, fleet=fleet,
         decisions=lambda: autoscaler.decisions, news=news, meter=Meter(), start=threads.start, stop=stop,
-        ready=lambda: _lacks(settings, autoscaler),
+        ready=lambda: _lacks(settings, autoscaler), screening=_screening(settings, stores),
     )  # fmt: skip
+
+
+def _screening(settings: Settings, stores: Stores) -> Screening | None:
+    scanner = scanner_of(settings)
+    return None if scanner is None else Screening(scanner, stores.objects, stores.transactions)
+
+
+def scanner_of(settings: Settings) -> Scanner | None:
+    """The scanner that the settings name; none where they name none. Raises InvalidSetting."""
+    if not settings.scanner:
+        return None
+    return Clamd(Place.read(settings.scanner), settings.scanner_answer_s)
 
 
 def scaling_policy(settings: Settings) -> Policy:

@@ -12,6 +12,7 @@ from secondface.control.accounts import Accounts
 from secondface.control.admission import Admission
 from secondface.control.approvals import JobRequests
 from secondface.control.auth import Keyring, Rates
+from secondface.control.screening import Screening
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
 from secondface.domain.ports import Clock, Fleet, Ids, ObjectStore, Stored, Transactions
@@ -50,6 +51,8 @@ class Service:
     read_marks: Callable[[str], MarksView]
     """The marks in the stored file of a key; raises BadMedia errors."""
     models: Callable[[], Sequence[ModelView]]
+    screening: Screening | None = None
+    """What every file of a caller passes before it is used; none where the operator set up no scanner."""
     fleet: Fleet | None = None
     """Whose workers are shown; none where workers come by themselves."""
     decisions: Callable[[], Mapping[str, Decision]] = _no_decisions

@@ -10,6 +10,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 import pillow_heif
@@ -49,7 +50,9 @@ def _xmp(path: Path, format_name: str) -> bytes | None:
     try:
         with reading_failures(path, "XMP"):
             if format_name == "GIF":
-                packet = gif_xmp(path.read_bytes())
+                # Not read: a stranger's GIF may be as long as an upload may be, and the server has one memory.
+                with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+                    packet = gif_xmp(content)
             elif format_name == "HEIF":
                 packet = _heif_xmp(path)
             else:
