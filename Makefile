@@ -40,10 +40,12 @@ test: peers check unit
 # Programs that some tests start or call; where they can't be installed those tests skip, with this line. They are a
 # part of the machine, so they are asked for by name and not by a stamp.
 peers:
-	@command -v curl >/dev/null && command -v openssl >/dev/null && command -v jq >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { \
+	@command -v curl >/dev/null && command -v openssl >/dev/null && command -v jq >/dev/null && command -v clamd >/dev/null && \
+		ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { \
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 		{ apt-get -qq update; DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
-			curl jq openssl postgresql >/dev/null; } || echo "To run all tests: apt-get install curl jq openssl postgresql"; }
+			curl jq openssl postgresql clamav-daemon >/dev/null; } || \
+		echo "To run all tests: apt-get install curl jq openssl postgresql clamav-daemon"; }
 
 check: $(DEVELOPMENT)
 	$(PY) -m ruff check $(CHECKED)

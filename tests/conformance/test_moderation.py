@@ -66,7 +66,9 @@ class Judge:
 
     def judge(self) -> Reply:
         pictures = [
-            cv2.imdecode(np.frombuffer(base64.b64decode(str(each["image"])), np.uint8), cv2.IMREAD_COLOR)[:, :, ::-1]
+            np.asarray(cv2.imdecode(np.frombuffer(base64.b64decode(str(each["image"])), np.uint8), cv2.IMREAD_COLOR))[
+                ..., ::-1
+            ]
             for each in self.bodies[-1]["pictures"]
         ]
         scores = NsfwScorer(SESSIONS).scores(pictures)

@@ -23,12 +23,13 @@ from secondface.control.housekeeping import Housekeeping
 from secondface.control.protected import ProtectedRegister
 from secondface.control.reviews import Reviews
 from secondface.control.scheduler import LeaseDesk
+from secondface.control.screening import Screening
 from secondface.control.settlement import Settlement
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
 from secondface.domain import ledger
 from secondface.domain.accounts import Account, Plan, Role
-from secondface.domain.ports import Grant, Offer, Stored
+from secondface.domain.ports import Grant, Offer, Scanner, Stored
 from secondface.domain.pricing import Usage
 from secondface.errors import MediaUnsupported, NoFaceInSource
 from secondface.gateway.addresses import Resolve
@@ -67,7 +68,7 @@ class Hasty(PatientProtocol):
 class Live:
     """The server, a client for it, keys, and the hand that does a worker's work."""
 
-    def __init__(self, options: GatewayOptions, resolve: Resolve | None) -> None:
+    def __init__(self, options: GatewayOptions, resolve: Resolve | None, scanner: Scanner | None = None) -> None:
         self.clock, self.ids, self.bell = MachineClock(), RandomIds(), LocalDoorbell()
         self.transactions = MemoryTransactions(self.clock)
         self.keyring = Keyring(self.transactions, self.ids)
@@ -89,6 +90,7 @@ class Live:
             protected=ProtectedRegister(self.transactions, self.ids), describe_face=self._describe_face,
             tiers=("a10g", "cpu"), check_link=links.check, inspect=self._inspect, read_marks=self._read_marks,
             models=lambda: [ModelView(name="m", version="1")], ready=lambda: self.lacking,
+            screening=None if scanner is None else Screening(scanner, self.objects, self.transactions),
         )  # fmt: skip
         self.app = application(self.service, options, resolve=resolve)
         for name in ("a", "b"):
@@ -216,10 +218,10 @@ class Live:
 
 @contextmanager
 def live(
-    *, resolve: Resolve | None = None, bodies: BodyLimits = LIMITS, **options: Any
+    *, resolve: Resolve | None = None, bodies: BodyLimits = LIMITS, scanner: Scanner | None = None, **options: Any
 ) -> Generator[Live, None, None]:  # fmt: skip
     """A running server, ended with the block."""
-    server = Live(GatewayOptions(bodies=bodies, **options), resolve)
+    server = Live(GatewayOptions(bodies=bodies, **options), resolve, scanner)
     server.start()
     try:
         yield server

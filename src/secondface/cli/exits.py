@@ -43,7 +43,11 @@ def exits() -> tuple[Exit, ...]:
     return (
         Exit(OK, _("Done.")),
         Exit(
-            NEGATIVE, _("The answer is no: verify found no marks or an altered one, or doctor found something broken.")
+            NEGATIVE,
+            _(
+                "The answer is no: verify found no marks or an altered one, or doctor found something broken or a "
+                "guard that is off."
+            ),
         ),
         Exit(USAGE, _("The command line could not be understood.")),
         Exit(3, _("The request cannot be run as it stands."), BadRequest),

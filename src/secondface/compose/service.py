@@ -20,11 +20,12 @@ from secondface.control.leftovers import Leftovers
 from secondface.control.occupancy import Occupancy
 from secondface.control.protected import ProtectedRegister
 from secondface.control.reviews import Reviews
+from secondface.control.screening import Screening
 from secondface.control.settlement import Settlement
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
 from secondface.control.uploads import Uploads
-from secondface.domain.ports import Stored
+from secondface.domain.ports import Scanner, Stored
 from secondface.domain.protected import Descriptor
 from secondface.domain.scaling import Floor, Policy
 from secondface.fleet.line import RelayedBell
@@ -39,6 +40,7 @@ from secondface.models.store import describe as describe_models
 from secondface.observe import Meter
 from secondface.pipeline.people import Picture, describe_source
 from secondface.pipeline.verification import verify_file
+from secondface.scanning.clamd import Clamd, Place
 from secondface.settings import Settings
 from secondface.spec.trust_views import MarksView
 from secondface.spec.views import ModelView
@@ -97,8 +99,20 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
         speeds=Speeds(), tiers=(settings.tier,), check_link=stores.links.check, inspect=_inspector(settings, stores),
         read_marks=_marks_reader(settings, stores), models=_models, fleet=fleet,
         decisions=lambda: autoscaler.decisions, news=news, meter=Meter(), start=threads.start, stop=stop,
-        ready=lambda: _lacks(settings, autoscaler),
+        ready=lambda: _lacks(settings, autoscaler), screening=_screening(settings, stores),
     )  # fmt: skip
+
+
+def _screening(settings: Settings, stores: Stores) -> Screening | None:
+    scanner = scanner_of(settings)
+    return None if scanner is None else Screening(scanner, stores.objects, stores.transactions)
+
+
+def scanner_of(settings: Settings) -> Scanner | None:
+    """The scanner that the settings name; none where they name none. Raises InvalidSetting."""
+    if not settings.scanner:
+        return None
+    return Clamd(Place.read(settings.scanner), settings.scanner_answer_s)
 
 
 def scaling_policy(settings: Settings) -> Policy:

@@ -16,6 +16,7 @@ from secondface.compose import device_options
 from secondface.compose.moderation import moderation_of
 from secondface.compose.signing import content_signer
 from secondface.compose.stores import Stores, open_stores
+from secondface.confidential import FILE_ENDING
 from secondface.control.protected import ProtectedRegister
 from secondface.control.scheduler import LeaseDesk, Times
 from secondface.control.settlement import Settlement
@@ -30,7 +31,7 @@ from secondface.fleet.workroom import Workroom
 from secondface.media.caged_task import start_inspection
 from secondface.models.sessions import OrtSessions
 from secondface.pipeline.batching import SharedSessions
-from secondface.settings import ENV_PREFIX, Settings
+from secondface.settings import ENV_PREFIX, WORKER_SECRETS, Settings, secret_variables
 from secondface.spec.schemas import plan_for
 from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.machine import MachineClock, RandomIds
@@ -114,9 +115,15 @@ def local_fleet(
 def worker_environment(settings: Settings) -> dict[str, str]:
     """This process's environment with every setting in it: a worker must not find others in a file, nor any key."""
     values = {name: getattr(settings, name) for name in type(settings).model_fields}
-    told = {ENV_PREFIX + name.upper(): str(value) for name, value in values.items()}
-    secret = {ENV_PREFIX + name.upper() for name, value in values.items() if isinstance(value, SecretStr)}
-    return {name: value for name, value in (dict(os.environ) | told).items() if name not in secret}
+    told = {ENV_PREFIX + name.upper(): _plain(value) for name, value in values.items()}
+    kept = {name for name in secret_variables() if name not in WORKER_SECRETS}
+    untold = {ENV_PREFIX + name.upper() for name in kept}
+    untold |= {f"{variable}{FILE_ENDING}" for variable in secret_variables().values()}
+    return {name: value for name, value in (dict(os.environ) | told).items() if name not in untold}
+
+
+def _plain(value: object) -> str:
+    return value.get_secret_value() if isinstance(value, SecretStr) else str(value)
 
 
 def workrooms(settings: Settings) -> Path:

@@ -383,6 +383,21 @@ class ObjectStore(Protocol):
         ...
 
 
+class Scanner(Protocol):
+    """Looks for malware. Where it raises, nothing is known of the bytes, and they must not be used."""
+
+    def scan(self, chunks: Iterable[bytes]) -> str | None:
+        """The name of what was found in a file; None where all of it was looked at and nothing is there.
+
+        Raises ScannerUnavailable.
+        """
+        ...
+
+    def check(self) -> None:
+        """Ask whether it answers. Raises ScannerUnavailable."""
+        ...
+
+
 # ---- workers ---------------------------------------------------------------------------------------------------------
 
 

@@ -6,7 +6,7 @@ SecondfaceError                       code, fault, retryable, remedy
 │   ├── TooManySources, MappingUnresolved
 │   └── OutputNotWritable, OutputExists, OutputOccupied, OutputFormatUnsupported, CodecUnavailable
 ├── BadMedia                          fault "caller": a file is not what it claims to be
-│   ├── FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge, MediaEmpty
+│   ├── FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge, MediaEmpty, MalwareFound
 ├── FaceProblem                       fault "caller": the pixels do not hold what was asked for
 │   ├── NoFaceInSource, NoFaceInTarget, ReferenceFaceNotFound
 ├── AccessProblem                     fault "caller": this key, link or account may not do that
@@ -18,6 +18,7 @@ SecondfaceError                       code, fault, retryable, remedy
 ├── Cancelled                         fault "caller": the caller stopped the run
 └── ProviderFault                     fault "provider": ours; never charged
     ├── ModelMissing, ModelCorrupt, ModelFailed, StepFailed, DeviceUnavailable, CageUnavailable
+    ├── ScannerUnavailable            no file is used that could not be scanned
     ├── MarkMissing                   an output could not be marked, so it is not handed out
     ├── SigningUnavailable            there is no key to sign outputs with
     ├── LeaseLost, WorkerLost, InputPoisonous, StorageUnavailable, ModerationUnavailable
@@ -40,7 +41,15 @@ from secondface.errors.access import (
     ScopeMissing,
 )
 from secondface.errors.faces import FaceProblem, NoFaceInSource, NoFaceInTarget, ReferenceFaceNotFound
-from secondface.errors.files import BadMedia, FileUnreadable, MediaCorrupt, MediaEmpty, MediaTooLarge, MediaUnsupported
+from secondface.errors.files import (
+    BadMedia,
+    FileUnreadable,
+    MalwareFound,
+    MediaCorrupt,
+    MediaEmpty,
+    MediaTooLarge,
+    MediaUnsupported,
+)
 from secondface.errors.jobs import (
     Cancelled,
     CostLimitReached,
@@ -73,6 +82,7 @@ from secondface.errors.provider import (
     ModelFailed,
     ModelMissing,
     ProviderFault,
+    ScannerUnavailable,
     StepFailed,
     StorageUnavailable,
     WorkerLost,
@@ -125,6 +135,7 @@ __all__ = [
     "LeaseLost",
     "LikenessUnconfirmed",
     "LinkInvalid",
+    "MalwareFound",
     "MappingUnresolved",
     "MarkMissing",
     "MediaCorrupt",
@@ -148,6 +159,7 @@ __all__ = [
     "ReferenceFaceNotFound",
     "RequestChanged",
     "ReviewRefused",
+    "ScannerUnavailable",
     "ScopeMissing",
     "SecondfaceError",
     "SigningUnavailable",

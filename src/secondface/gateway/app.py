@@ -60,7 +60,7 @@ def application(
     registry = CollectorRegistry()
     figures, watch = HttpFigures(registry), Watch(service, registry)
     registry.register(Moment(service))
-    desk = Desk.over(service, options, resolve)
+    desk = Desk.over(service, options, resolve, figures.scanned)
     sender = Sender(service, desk.outgoing, lambda outcome: figures.deliveries.labels(outcome).inc())
     app = FastAPI(
         title="secondface", version=version("secondface"), description=_DESCRIPTION, redoc_url=None, docs_url=None,

@@ -17,7 +17,7 @@ from secondface.errors import InvalidOption
 from secondface.gateway.addresses import AddressGuard, Resolve
 from secondface.gateway.forms import Filled, read_job
 from secondface.gateway.inputs import Inputs
-from secondface.gateway.intake import Intake
+from secondface.gateway.intake import Intake, Scanned
 from secondface.gateway.options import GatewayOptions
 from secondface.gateway.orders import Orders
 from secondface.gateway.outgoing import Outgoing
@@ -43,10 +43,14 @@ class Desk:
     """Set when the server is told to end: what waits for jobs then stops waiting, and its callers come again."""
 
     @classmethod
-    def over(cls, service: Service, options: GatewayOptions, resolve: Resolve | None = None) -> Desk:
+    def over(
+        cls, service: Service, options: GatewayOptions, resolve: Resolve | None = None,
+        scanned: Scanned = lambda _verdict, _seconds: None,
+    ) -> Desk:  # fmt: skip
         """Put the parts together. `resolve` replaces this machine's way to look up names."""
         guard = AddressGuard(resolve, options.private_networks)
-        outgoing, intake = Outgoing(guard), Intake(service.objects, options.uploads_at_once)
+        outgoing = Outgoing(guard)
+        intake = Intake(service.objects, options.uploads_at_once, service.screening, scanned)
         inputs = Inputs(service, options, intake, outgoing)
         return cls(service, options, guard, outgoing, intake, inputs, Orders(service))
 

@@ -18,6 +18,7 @@ from secondface.gateway.access import WithCaller, WithService
 from secondface.gateway.desk import Desk, WithDesk, wait_asked
 from secondface.gateway.files import file_answer
 from secondface.gateway.forms import JOB_BODY, Filled
+from secondface.gateway.inputs import SCANNER_SAYS
 from secondface.gateway.problems import BY_CODE, responses
 from secondface.gateway.service import Service
 from secondface.gateway.streams import job_events
@@ -43,7 +44,7 @@ INPUT_REFUSALS = (
     errors.InvalidOption, errors.MediaUnsupported, errors.MediaCorrupt, errors.MediaEmpty, errors.MediaTooLarge,
     errors.FileUnreadable, errors.ObjectMissing, errors.InvalidPipeline, errors.UnknownStep, errors.TooManySources,
     errors.MappingUnresolved, errors.OutputFormatUnsupported, refusals.AddressForbidden, refusals.FetchFailed,
-    errors.CageUnavailable, errors.DiskFull,
+    errors.CageUnavailable, errors.DiskFull, *SCANNER_SAYS,
 )  # fmt: skip
 SUBMIT_REFUSALS = (*INPUT_REFUSALS, errors.BudgetExceeded, errors.RequestChanged, errors.LikenessUnconfirmed)
 

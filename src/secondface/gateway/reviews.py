@@ -114,7 +114,7 @@ async def _described(desk: Desk, caller: Caller, pictures: Sequence[InputRef]) -
     found: list[Descriptor] = []
     try:
         for at, each in enumerate(pictures):
-            stored.append(await desk.inputs.stored(caller, each))
+            stored.append(await desk.inputs.stored(caller, each, f"pictures[{at}]"))
             (known,) = await desk.inputs.known([(f"pictures[{at}]", stored[-1])])
             if known.facts.kind == "video":
                 raise errors.MediaUnsupported(f"{known.place}: a video ({known.facts.format_name}), not a picture")

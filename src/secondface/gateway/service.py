@@ -14,6 +14,7 @@ from secondface.control.approvals import JobRequests
 from secondface.control.auth import Keyring, Rates
 from secondface.control.protected import ProtectedRegister
 from secondface.control.reviews import Reviews
+from secondface.control.screening import Screening
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
 from secondface.domain.ports import Clock, Fleet, Ids, ObjectStore, Stored, Transactions
@@ -58,6 +59,8 @@ class Service:
     describe_face: Callable[[Stored], Descriptor]
     """The numbers of the largest face in a stored picture; raises BadMedia errors and NoFaceInSource."""
     models: Callable[[], Sequence[ModelView]]
+    screening: Screening | None = None
+    """What every file of a caller passes before it is used; none where the operator set up no scanner."""
     fleet: Fleet | None = None
     """Whose workers are shown; none where workers come by themselves."""
     decisions: Callable[[], Mapping[str, Decision]] = _no_decisions

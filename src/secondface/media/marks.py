@@ -10,6 +10,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO
 
@@ -19,7 +20,7 @@ from PIL import Image
 from secondface.errors import MediaCorrupt
 from secondface.media.containers import legible, open_input, reading_failures
 from secondface.media.gif_output import gif_xmp
-from secondface.media.handed import open_bytes
+from secondface.media.handed import descriptor_of, open_bytes
 from secondface.media.images import still_info
 from secondface.media.signatures import Kind, sniff
 
@@ -52,7 +53,11 @@ def _xmp(path: Path, format_name: str) -> bytes | None:
         # by an open file, since a caged reader can open no path
         with reading_failures(path, "XMP"), open_bytes(path) as file:
             if format_name == "GIF":
-                packet = gif_xmp(file.read())
+                # Not read: a stranger's GIF may be as long as an upload may be, and the server has one memory.
+                descriptor = descriptor_of(path)
+                handed = file.fileno() if descriptor is None else descriptor
+                with mmap(handed, 0, access=ACCESS_READ) as content:
+                    packet = gif_xmp(content)
             elif format_name == "HEIF":
                 packet = _heif_xmp(file)
             else:

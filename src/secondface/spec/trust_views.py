@@ -6,14 +6,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from secondface.spec.views import EventView, JobView, LayerVerdict, View, _shown
+from secondface.spec.views import EventView, JobView, LayerVerdict, View, shown
 
 
 class LayersView(View):
     """What became of each layer of marks: proven unchanged (intact), there (present), damaged or changed (altered), not
     there (absent), not possible in this format (impossible)."""
 
-    model_config = _shown(metadata="intact", signature="intact")
+    model_config = shown(metadata="intact", signature="intact")
 
     metadata: LayerVerdict
     signature: LayerVerdict
@@ -22,7 +22,7 @@ class LayersView(View):
 class SignatureView(View):
     """A signature (C2PA): whether it holds and is of somebody trusted, whose it is, and what it says."""
 
-    model_config = _shown(
+    model_config = shown(
         verdict="trusted", signer="secondface 1a2b3c4d", issuer="secondface, self-hosted", signed_at="",
         generator="secondface 0.1.0", actions=["c2pa.opened", "c2pa.placed", "c2pa.edited"],
         ingredients=["target", "source"], failures=[],
@@ -43,7 +43,7 @@ class SignatureView(View):
 class MarksView(View):
     """The marks in a file, and how far they can be believed."""
 
-    model_config = _shown(
+    model_config = shown(
         ai_made=True, sound=True, format_name="PNG", layers={"metadata": "intact", "signature": "intact"},
         signature={"verdict": "trusted", "signer": "secondface 1a2b3c4d"}, producer="",
         produce_id="0123456789abcdef0123456789abcdef", job="job_01k9a3", record=[],

@@ -26,14 +26,15 @@ class View(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-def _shown(**values: Any) -> ConfigDict:
+def shown(**values: Any) -> ConfigDict:
+    """The configuration of a view, with an example of it."""
     return ConfigDict(frozen=True, json_schema_extra={"examples": [values]})
 
 
 class Problem(View):
     """A problem document (RFC 9457) with our code and what to do."""
 
-    model_config = _shown(
+    model_config = shown(
         type="/errors/budget_exceeded", title="The account's balance or budget does not cover this job.", status=402,
         detail="The job may cost 39000 micros; 0 are left.", code="budget_exceeded", fault="caller", retryable=False,
         remedy="Add credit, raise the budget, lower the cost with a cheaper tier, or wait for the next period.",
@@ -65,7 +66,7 @@ class ErrorView(View):
 class PriceView(View):
     """One row of the price book."""
 
-    model_config = _shown(
+    model_config = shown(
         tier="a10g", market="on_demand", family="*", price_micros=3_000, minimum_s=1, step_s=1, valid_from_ms=None,
         valid_until_ms=None,
     )  # fmt: skip
@@ -90,7 +91,7 @@ class PricesView(View):
 class QuoteView(View):
     """What a job will cost and how long it will take."""
 
-    model_config = _shown(
+    model_config = shown(
         tier="a10g", market="on_demand", currency="CNY", price_micros=3_000, expected_s=10, expected_micros=30_000,
         upper_s=13, upper_micros=39_000, expected_wall_ms=10_500, frames=100, width=1280, height=720, measured=True,
     )  # fmt: skip
@@ -129,7 +130,7 @@ class FindingView(View):
 class JobView(View):
     """A job as it is now."""
 
-    model_config = _shown(
+    model_config = shown(
         id="job_01k9a5", state="running", tier="cpu", priority=0, created_ms=1_790_000_000_000, ended_ms=None,
         waiting=None, done_frames=40, total_frames=100, attempts=1, cause=None, error=None, currency="CNY",
         price_micros=300, hold_micros=3_900, max_cost_micros=None, cost_micros=1_200, deadline_ms=None,
@@ -171,7 +172,7 @@ class JobPage(View):
 class EventView(View):
     """Something that happened to a job."""
 
-    model_config = _shown(number=3, kind="job.progress", at_ms=1_790_000_000_000, facts={"done": 40, "total": 100})
+    model_config = shown(number=3, kind="job.progress", at_ms=1_790_000_000_000, facts={"done": 40, "total": 100})
 
     number: int
     kind: str
@@ -194,7 +195,7 @@ class EventSubject(View):
 class WebhookEvent(View):
     """The body of a webhook's delivery."""
 
-    model_config = _shown(
+    model_config = shown(
         type="job.succeeded", timestamp_ms=1_790_000_000_000,
         data={"id": "job_01k9a5", "state": "succeeded", "done_frames": 100, "total_frames": 100},
     )  # fmt: skip
@@ -207,7 +208,7 @@ class WebhookEvent(View):
 class LedgerEntryView(View):
     """One transaction of an account. Postings sum to zero; amounts that come into a part are positive."""
 
-    model_config = _shown(
+    model_config = shown(
         number=12, kind="capture", subject="job_01k9a5", at_ms=1_790_000_000_000, currency="CNY",
         postings={"held": -30_000, "revenue": 30_000},
     )  # fmt: skip
@@ -240,7 +241,7 @@ class ReceiptLineView(View):
 class ReceiptView(View):
     """Usage turned into money, line by line."""
 
-    model_config = _shown(
+    model_config = shown(
         job="job_01k9a5", final=True, currency="CNY", price_micros=3_000, charged_ms=9_600, charged_s=10,
         total_micros=30_000, waived_micros=0,
         lines=[{"attempt": 1, "item": "device", "length_ms": 9_600, "charged_ms": 9_600, "reason": "device_worked"}],
@@ -260,7 +261,7 @@ class ReceiptView(View):
 class UsageView(View):
     """What an account's jobs of a stretch of time consumed."""
 
-    model_config = _shown(
+    model_config = shown(
         from_ms=1_789_900_000_000, until_ms=1_790_000_000_000, jobs={"succeeded": 12}, attempts=13, wall_ms=120_000,
         device_active_ms=80_000, frames=2_400, charged_s=84, total_micros=25_200, currency="CNY", complete=True,
     )  # fmt: skip
@@ -360,7 +361,7 @@ class KeyPage(View):
 class UploadView(View):
     """Where to send the bytes of an upload."""
 
-    model_config = _shown(
+    model_config = shown(
         id="upl_01k9a3", method="PUT", url="http://127.0.0.1:8080/v1/files/uploads/default/upl_01k9a3?expires=1",
         expires_ms=1_790_000_000_000, most_bytes=2_147_483_648,
     )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from secondface.control.protected import ProtectedRegister
@@ -29,7 +31,7 @@ def reviews(service: Service) -> Reviews:
     return Reviews(service.transactions, Settlement(service.ids))
 
 
-def held(service: Service, **fields: object) -> Job:
+def held(service: Service, **fields: Any) -> Job:
     """A job that worked for four seconds and is held."""
     job = service.submit(**fields).job
     lease = service.claim().lease
