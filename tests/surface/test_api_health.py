@@ -183,7 +183,7 @@ def test_marks_of_a_file(server: Live) -> None:
 
 
 def test_the_record_of_a_job_is_told_to_those_who_may_see_the_job(server: Live) -> None:
-    server.set_account("b", balance_micros=0)
+    server.set_account("b")
     server.submit()
     job = server.work()
     signed = {"file": ("x", STILL + b" made by " + job.encode())}

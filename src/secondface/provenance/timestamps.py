@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import secrets
 import threading
+from contextlib import closing
 from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-import httpx
+from urllib.parse import urlsplit
 
 _WAIT_S = 5.0
 _MOST_BYTES = 1 << 16
@@ -61,9 +62,16 @@ class TimestampRelay:
 
 
 def _asked(server: str, query: bytes, wait_s: float) -> bytes | None:
+    """The server's answer; None for any other end. Redirections are not followed."""
+    place = urlsplit(server)
+    kind = HTTPSConnection if place.scheme == "https" else HTTPConnection
+    target = (place.path or "/") + (f"?{place.query}" if place.query else "")
     try:
-        answer = httpx.post(server, content=query, headers={"Content-Type": _TYPE}, timeout=wait_s)
-    except (httpx.HTTPError, httpx.InvalidURL):
+        with closing(kind(place.netloc, timeout=wait_s)) as connection:
+            connection.request("POST", target, query, {"Content-Type": _TYPE})
+            answer = connection.getresponse()
+            content = answer.read(_MOST_BYTES + 1)
+            good = answer.status == HTTPStatus.OK and len(content) <= _MOST_BYTES
+            return content if good else None
+    except (OSError, HTTPException, ValueError):
         return None
-    good = answer.status_code == HTTPStatus.OK and len(answer.content) <= _MOST_BYTES
-    return answer.content if good else None
