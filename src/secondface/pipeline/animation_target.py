@@ -24,7 +24,7 @@ from secondface.media.still_frames import StillFrame
 from secondface.media.still_metadata import KeptMetadata, merged_xmp
 from secondface.media.write import VideoWriter
 from secondface.pipeline.device import Checkpoint
-from secondface.pipeline.outputs import Output, marks_check, still_options, video_options
+from secondface.pipeline.outputs import MarksCheck, Output, still_options, video_options
 from secondface.provenance.metadata import MetadataMarks
 from secondface.spec.schemas import RunRequest
 
@@ -83,13 +83,21 @@ class AnimationOutput:
         delays: tuple[Fraction, ...] = (), kept: KeptMetadata | None = None, notes: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         words, more = _words(marks, kept)
-        self.notes: tuple[str, ...] = (*notes, *more)
+        self._own_notes: tuple[str, ...] = (*notes, *more)
         self.size = size
-        self._marks = marks
+        self._check = MarksCheck(marks, is_still=True)
         self._writer = AnimationWriter(request.output, size, plays, still_options(request), words)
         self._delays = delays
         self._waiting: tuple[StillFrame, Fraction] | None = None
         self._last = _USUAL
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (*self._own_notes, *self._check.notes)
+
+    @property
+    def holds_watermark(self) -> bool:
+        return self._check.holds_watermark
 
     def write(self, frame: Frame) -> None:
         if frame.index < len(self._delays):
@@ -104,7 +112,7 @@ class AnimationOutput:
     def store(self) -> tuple[StreamReport, ...]:
         if self._waiting is not None:
             self._writer.write(self._waiting[0], self._last)
-        self._writer.close(marks_check(self._marks, is_still=True))
+        self._writer.close(self._check)
         return ()
 
     def discard(self) -> None:
@@ -117,20 +125,28 @@ class AnimatedVideoOutput:
     def __init__(
         self, request: RunRequest, marks: MetadataMarks, reader: AnimationReader, size: tuple[int, int]
     ) -> None:  # fmt: skip
-        self._marks = marks
+        self._check = MarksCheck(marks, is_still=False, size=size)
         self._source = AnimationSource(reader)
         options = video_options(request, size)
         self._writer = VideoWriter(request.output, self._source, options, size=size, tags=marks.tags)
-        self.notes: tuple[str, ...] = ()
+        self._own_notes: tuple[str, ...] = ()
         self.size: tuple[int, int] = self._writer.size
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (*self._own_notes, *self._check.notes)
+
+    @property
+    def holds_watermark(self) -> bool:
+        return self._check.holds_watermark
 
     def write(self, frame: Frame) -> None:
         if isinstance(frame, StillFrame) and frame.alpha is not None:
-            self.notes = ("a video holds no alpha: laid on white",)
+            self._own_notes = ("a video holds no alpha: laid on white",)
         self._writer.write(self._source.frame(frame))
 
     def store(self) -> tuple[StreamReport, ...]:
-        return tuple(self._writer.close(marks_check(self._marks, is_still=False)))
+        return tuple(self._writer.close(self._check))
 
     def discard(self) -> None:
         self._writer.abort()

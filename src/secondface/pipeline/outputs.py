@@ -5,21 +5,25 @@ Decides how a request's options reach the writers of `media`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from secondface.errors import InternalFault
+from secondface.errors import InternalFault, MarkMissing
 from secondface.frames import Frame
 from secondface.media.encoders import VideoOptions
 from secondface.media.images import Still, StillOptions
 from secondface.media.marks import read_stored_marks
 from secondface.media.read import VideoReader
 from secondface.media.side_streams import StreamReport
-from secondface.media.still_output import require_possible, write_still
+from secondface.media.still_output import require_possible, still_format, write_still
 from secondface.media.write import VideoWriter
+from secondface.pipeline.watermarking import WatermarkFound, is_in_frame, lost_watermark_notes, read_back
 from secondface.provenance.metadata import MetadataMarks, read_marks, require_marks
+from secondface.spec.marks import watermark_of
 from secondface.spec.schemas import RunRequest
+
+_EXACT = frozenset({"PNG", "TIFF"})
+"""Formats that hold every pixel as it is."""
 
 
 class Output(Protocol):
@@ -41,15 +45,38 @@ class Output(Protocol):
         """Width and height of what is written."""
         ...
 
+    @property
+    def holds_watermark(self) -> bool:
+        """Whether the invisible watermark was read back; known once it is stored."""
+        ...
 
-def marks_check(marks: MetadataMarks, *, is_still: bool) -> Callable[[Path], None]:
-    """What a file must pass before it gets its name: its marks can be read back. It raises MarkMissing."""
 
-    def check(path: Path) -> None:
+class MarksCheck:
+    """What a file must pass before it gets its name: its marks can be read back."""
+
+    def __init__(
+        self, marks: MetadataMarks, *, is_still: bool, size: tuple[int, int] | None = None, exact: Frame | None = None
+    ) -> None:  # fmt: skip
+        """`size` is that of the frames as marked, if the file's may differ; `exact` is a frame that loses nothing."""
+        self._marks, self._is_still, self._size, self._exact = marks, is_still, size, exact
+        self.watermark: WatermarkFound | None = None
+
+    def __call__(self, path: Path) -> None:
+        """Raises MarkMissing for metadata; the watermark, which not every picture can hold, is kept as it was found."""
         stored = read_stored_marks(path)
-        require_marks(read_marks(stored.xmp, stored.tags), marks, is_still=is_still)
+        require_marks(read_marks(stored.xmp, stored.tags), self._marks, is_still=self._is_still)
+        wanted = watermark_of(self._marks.label.produce_id)
+        self.watermark = read_back(path, wanted, self._size)
+        if not self.watermark.is_ours and self._exact is not None and is_in_frame(self._exact, wanted):
+            raise MarkMissing("the invisible watermark is missing or altered")
 
-    return check
+    @property
+    def holds_watermark(self) -> bool:
+        return self.watermark is not None and self.watermark.is_ours
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return lost_watermark_notes(self.watermark)
 
 
 def still_options(request: RunRequest) -> StillOptions:
@@ -80,6 +107,7 @@ class StillOutput:
         self._frame: Frame | None = None
         self.notes: tuple[str, ...] = ()
         self.size: tuple[int, int] = (still.info.width, still.info.height)
+        self.holds_watermark = False
 
     def write(self, frame: Frame) -> None:
         self._frame = frame
@@ -88,8 +116,10 @@ class StillOutput:
     def store(self) -> tuple[StreamReport, ...]:
         if self._frame is None:
             raise InternalFault("A picture was to be stored before it was written.")
-        check = marks_check(self._marks, is_still=True)
-        self.notes = write_still(self._path, self._frame, self._still, self._options, self._marks.xmp, check)
+        is_exact = self._options.lossless or still_format(self._path) in _EXACT
+        check = MarksCheck(self._marks, is_still=True, exact=self._frame if is_exact else None)
+        notes = write_still(self._path, self._frame, self._still, self._options, self._marks.xmp, check)
+        self.notes, self.holds_watermark = (*notes, *check.notes), check.holds_watermark
         return ()
 
     def discard(self) -> None:
@@ -100,18 +130,25 @@ class VideoOutput:
     """A video, encoded as the run goes."""
 
     def __init__(self, request: RunRequest, reader: VideoReader, marks: MetadataMarks, size: tuple[int, int]) -> None:
-        self._marks = marks
+        self._check = MarksCheck(marks, is_still=False, size=size)
         self._writer = VideoWriter(
             request.output, reader, video_options(request, size), size=size, tags=marks.tags
         )  # fmt: skip
-        self.notes: tuple[str, ...] = ()
         self.size: tuple[int, int] = self._writer.size
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._check.notes
+
+    @property
+    def holds_watermark(self) -> bool:
+        return self._check.holds_watermark
 
     def write(self, frame: Frame) -> None:
         self._writer.write(frame)
 
     def store(self) -> tuple[StreamReport, ...]:
-        return tuple(self._writer.close(marks_check(self._marks, is_still=False)))
+        return tuple(self._writer.close(self._check))
 
     def discard(self) -> None:
         self._writer.abort()

@@ -76,6 +76,8 @@ class Conduct:
     stopping: threading.Event = field(default_factory=threading.Event)
     people: PeopleMemory = field(default_factory=PeopleMemory)
     """Source people that earlier runs prepared."""
+    watermark: int = 0
+    """The 64 bits that the invisible watermark of every frame holds."""
 
     def checkpoint(self) -> None:
         """Raises Cancelled when the run is to stop."""
@@ -179,6 +181,7 @@ def _prepare(plan: Plan, casting: Casting, stream: StreamInfo, conduct: Conduct)
         tally=FaceTally(),
         checkpoint=conduct.checkpoint,
         allow_no_face=casting.allow_no_face,
+        watermark=conduct.watermark,
         max_faces=casting.max_faces or (MOST_FACES_OF_A_STILL if stream.is_still else MOST_FACES),
     )
 

@@ -42,3 +42,7 @@ class RunReport:
     """The id in the AIGC label of the output."""
     label_waiver: str | None = None
     """The acknowledgement under which the visible label was left off."""
+    watermark: str = ""
+    """The id in the invisible watermark, 16 hex digits: the produce_id begins with it."""
+    watermark_held: bool = False
+    """Whether the watermark could be read back from the finished output."""
