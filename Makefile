@@ -61,6 +61,7 @@ bench: $(DEVELOPMENT)
 	$(PY) -m bench.swap_speed
 	$(PY) -m bench.pass_through
 	$(PY) -m bench.regions
+	$(PY) -m bench.watermark
 	$(PY) -m bench.memory
 	$(PY) -m bench.memory --long
 	$(PY) -m bench.hostile_media

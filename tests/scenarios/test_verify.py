@@ -24,7 +24,7 @@ def made(secondface: World) -> Path:
 def test_a_result_is_intact_and_signed_by_this_machine(secondface: World, made: Path) -> None:
     told = secondface("verify", made, "--json")
     assert told.code == 0, told.err
-    assert told.object["layers"] == {"metadata": "intact", "signature": "intact"}
+    assert told.object["layers"] == {"watermark": "intact", "metadata": "intact", "signature": "intact"}
     assert (told.object["signed"], told.object["sound"]) == ("trusted", True)
     table = secondface("verify", made)
     assert table.code == 0

@@ -62,7 +62,8 @@ def build() -> click.Group:
             "  secondface demo\n"
             "  secondface run -s me.jpg -t clip.mp4 -o out.mp4\n"
             "  secondface --source me.jpg --target photo.jpg --output out.png\n\n"
-            "Every result carries a visible label, metadata and a signature that say it was made by AI."
+            "Every result carries a visible label, an invisible watermark, metadata and a signature that say it was "
+            "made by AI."
         ),
         epilog=_("Exit codes: 0 done, 1 answer no, 2 usage, 3 request, 4 file, 5 face, 6 our fault, 7 some files "
                  "failed, 8 key or budget, 9 job, 10 not allowed to be used, 130 cancelled."),

@@ -34,9 +34,9 @@ def command() -> click.Command:
         callback=click.pass_context(_verify),
         short_help=_("Say which marks of an AI-made file are there, and who signed it."),
         help=_(
-            "Say which marks of an AI-made file are there and whether each is intact: the metadata (AIGC label, IPTC "
-            "digital source type) and the signature (C2PA), and who signed. Nothing is asked of the network. "
-            "Ends with 1 if no mark says so, or if one was altered.\n\n"
+            "Say which marks of an AI-made file are there and whether each is intact: the invisible watermark, the "
+            "metadata (AIGC label, IPTC digital source type) and the signature (C2PA), and who signed. Nothing is "
+            "asked of the network. Ends with 1 if no mark says so, or if one was altered.\n\n"
             "\b\n"
             "Examples:\n"
             "  secondface verify out.mp4\n"
@@ -66,6 +66,9 @@ def _rows(found: Verification) -> _Rows:
         "intact": _("intact"), "present": _("there"), "altered": _("ALTERED"), "absent": _("not there"),
         "impossible": _("not possible in this format"),
     }  # fmt: skip
+    yield _("invisible watermark"), words[found.layers["watermark"]]
+    if found.watermark:
+        yield _("watermark's id"), found.watermark
     yield _("metadata"), words[found.layers["metadata"]]
     yield from _label_rows(found)
     yield _("signature"), words[found.layers["signature"]]

@@ -75,7 +75,7 @@ def marks_view(found: Verification) -> MarksView:
     """A verdict in the words of the service."""
     return MarksView(
         ai_made=found.ai_made, sound=found.is_sound, format_name=found.format_name,
-        layers=LayersView(metadata=found.layers["metadata"], signature=found.layers["signature"]),
+        layers=LayersView.model_validate(found.layers), watermark=found.watermark,
         signature=None if found.signed is None else _signature_view(found.signed, found.credentials or Credentials()),
         producer=found.label.content_producer if found.label else None, produce_id=found.produce_id, job=found.job,
         digital_source_type=found.digital_source_type, problems=found.problems,

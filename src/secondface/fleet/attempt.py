@@ -40,6 +40,7 @@ from secondface.pipeline.report import RunReport
 from secondface.pipeline.run import conduct_file
 from secondface.pipeline.sealing import sign_in_place
 from secondface.provenance.signing import ContentSigner
+from secondface.spec.marks import produce_id_of_job
 from secondface.spec.work import StoredInput, WorkOrder
 
 _CHUNK_BYTES = 1 << 20
@@ -160,7 +161,7 @@ class Attempt:
         }
         report = conduct_file(
             request, self._conduct, self._phases, content_producer=self._terms.content_producer,
-            produce_id=_produce_id(self.grant.lease.job_id), name_of=lambda path: path.name,
+            produce_id=produce_id_of_job(self.grant.lease.job_id), name_of=lambda path: path.name,
             room=lambda pixels: self._room.take(pixels, self._checkpoint), known=looks,
         )  # fmt: skip
         self._progress = report.frames, max(report.frames, self._progress[1])
@@ -298,11 +299,6 @@ class Attempt:
                 log("worker.not_discarded", "warning", key=key, error=error.code)
 
 
-def _produce_id(job_id: str) -> str:
-    """The id in the marks of the output: the same for every attempt at a job."""
-    return hashlib.sha256(job_id.encode()).hexdigest()[:32]
-
-
 def _report_facts(report: RunReport) -> dict[str, object]:
     """What is kept of a run beside its result; usage and prices are elsewhere."""
     return {
@@ -310,5 +306,6 @@ def _report_facts(report: RunReport) -> dict[str, object]:
         "faces": report.faces, "faces_swapped": report.faces_swapped, "swapped_frames": report.swapped_frames,
         "unswapped": [list(each) for each in report.unswapped], "notes": list(report.notes),
         "streams": [asdict(each) for each in report.streams], "stages": [asdict(each) for each in report.stages],
-        "produce_id": report.produce_id, "label_waiver": report.label_waiver,
+        "produce_id": report.produce_id, "watermark": report.watermark, "watermark_held": report.watermark_held,
+        "label_waiver": report.label_waiver,
     }  # fmt: skip

@@ -119,6 +119,7 @@ class AnimatedVideoOutput:
         self, request: RunRequest, seal: Seal, reader: AnimationReader, size: tuple[int, int]
     ) -> None:  # fmt: skip
         self._seal = seal
+        self._size = size
         self._source = AnimationSource(reader)
         options = video_options(request, size)
         self._writer = VideoWriter(request.output, self._source, options, size=size, tags=seal.marks.tags)
@@ -131,7 +132,7 @@ class AnimatedVideoOutput:
         self._writer.write(self._source.frame(frame))
 
     def store(self) -> tuple[StreamReport, ...]:
-        return tuple(self._writer.close(self._seal.closing(is_still=False)))
+        return tuple(self._writer.close(self._seal.closing(is_still=False, size=self._size)))
 
     def discard(self) -> None:
         self._writer.abort()

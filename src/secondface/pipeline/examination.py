@@ -19,6 +19,7 @@ from secondface.media.inspection import inspect, refusal
 from secondface.media.limits import Limits
 from secondface.media.marks import read_stored_marks
 from secondface.media.signatures import sniff
+from secondface.pipeline.watermarking import readings_in
 from secondface.provenance.credentials import (
     FORMATS,
     Credentials,
@@ -28,8 +29,9 @@ from secondface.provenance.credentials import (
 )
 from secondface.provenance.metadata import Marks, read_marks
 from secondface.provenance.verdicts import TRACES, Findings
+from secondface.spec.marks import watermark_text
 
-LATE_MODULES = READERS
+LATE_MODULES = (*READERS, "numpy.fft")
 BEFORE_CAGES = (allow_streams_in_cages,)
 _BLOCK_BYTES = 1 << 20
 
@@ -44,7 +46,8 @@ def examine(path: Path, limits: Limits, roots: bytes) -> Findings:
     credentials = _credentials(path, FORMATS.get(name), roots, problems)
     marks = _marks(path, limits, problems)
     has_traces = credentials is not None or (name in FORMATS and _has_traces(path))
-    return Findings(name, marks, credentials, has_traces, tuple(problems))
+    watermarks = () if marks is None else _watermarks(path, limits, problems)
+    return Findings(name, marks, credentials, has_traces, watermarks, tuple(problems))
 
 
 def examine_given(given: Given) -> Iterator[object]:
@@ -78,6 +81,14 @@ def _marks(path: Path, limits: Limits, problems: list[str]) -> Marks | None:
         problems.append(error.detail)
         return None
     return read_marks(stored.xmp, stored.tags)
+
+
+def _watermarks(path: Path, limits: Limits, problems: list[str]) -> tuple[str, ...]:
+    try:
+        return tuple(watermark_text(each.identity) for each in readings_in(path, limits))
+    except BadMedia as error:  # its head is whole, its pixels are not
+        problems.append(error.detail)
+        return ()
 
 
 def _has_traces(path: Path) -> bool:

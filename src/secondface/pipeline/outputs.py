@@ -13,10 +13,13 @@ from secondface.media.encoders import VideoOptions
 from secondface.media.images import Still, StillOptions
 from secondface.media.read import VideoReader
 from secondface.media.side_streams import StreamReport
-from secondface.media.still_output import require_possible, write_still
+from secondface.media.still_output import require_possible, still_format, write_still
 from secondface.media.write import VideoWriter
 from secondface.pipeline.sealing import Seal
 from secondface.spec.schemas import RunRequest
+
+_EXACT = frozenset({"PNG", "TIFF"})
+"""Formats that hold every pixel as it is."""
 
 
 class Output(Protocol):
@@ -75,7 +78,8 @@ class StillOutput:
     def store(self) -> tuple[StreamReport, ...]:
         if self._frame is None:
             raise InternalFault("A picture was to be stored before it was written.")
-        close = self._seal.closing(is_still=True)
+        is_exact = self._options.lossless or still_format(self._path) in _EXACT
+        close = self._seal.closing(is_still=True, exact=self._frame if is_exact else None)
         self.notes = write_still(self._path, self._frame, self._still, self._options, self._seal.marks.xmp, close)
         return ()
 
@@ -88,6 +92,7 @@ class VideoOutput:
 
     def __init__(self, request: RunRequest, reader: VideoReader, seal: Seal, size: tuple[int, int]) -> None:
         self._seal = seal
+        self._size = size
         self._writer = VideoWriter(
             request.output, reader, video_options(request, size), size=size, tags=seal.marks.tags
         )  # fmt: skip
@@ -98,7 +103,7 @@ class VideoOutput:
         self._writer.write(frame)
 
     def store(self) -> tuple[StreamReport, ...]:
-        return tuple(self._writer.close(self._seal.closing(is_still=False)))
+        return tuple(self._writer.close(self._seal.closing(is_still=False, size=self._size)))
 
     def discard(self) -> None:
         self._writer.abort()

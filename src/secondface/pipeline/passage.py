@@ -85,6 +85,8 @@ class Conduct:
     """Who judges the pictures of this run; none: nobody does."""
     target_name: str = "target"
     """What messages call the target."""
+    watermark: int = 0
+    """The 64 bits that the invisible watermark of every frame holds."""
 
     def checkpoint(self) -> None:
         """Raises Cancelled when the run is to stop."""
@@ -187,6 +189,7 @@ def _prepare(plan: Plan, casting: Casting, stream: StreamInfo, conduct: Conduct)
         tally=FaceTally(),
         checkpoint=conduct.checkpoint,
         allow_no_face=casting.allow_no_face,
+        watermark=conduct.watermark,
         max_faces=casting.max_faces or (MOST_FACES_OF_A_STILL if stream.is_still else MOST_FACES),
     )
 

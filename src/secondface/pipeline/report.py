@@ -48,3 +48,7 @@ class RunReport:
     """What the signature says about the output; whoever signs it afterwards needs it."""
     findings: tuple[Finding, ...] = ()
     """What was found in the pictures and needs somebody's eyes."""
+    watermark: str = ""
+    """The id in the invisible watermark, 16 hex digits: the produce_id begins with it."""
+    watermark_held: bool = False
+    """Whether the watermark could be read back from the finished output."""

@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from secondface.errors import Cancelled
@@ -27,6 +28,7 @@ from secondface.provenance.metadata import metadata_marks
 from secondface.provenance.signing import ContentSigner
 from secondface.spec.faces import FaceRule
 from secondface.spec.graph import LabelSpec, PipelineSpec, Plan
+from secondface.spec.marks import watermark_of, watermark_text
 from secondface.spec.schemas import Restore, RunRequest, plan_for
 
 __all__ = ["CancelToken", "Progress", "RunReport", "conduct_file", "run_file", "swap_arrays"]
@@ -103,6 +105,7 @@ def _run(
     phases: PhaseClock,
 ) -> RunReport:
     output = target.output(request, seal, scale_of(plan))
+    watermark = watermark_of(seal.said.produce_id)
     try:
         in_flight = budgeted_frames(plan, target.frame_bytes, request.limits.in_flight_bytes)
         passage = pass_frames(
@@ -111,7 +114,7 @@ def _run(
             target.stream,
             target.frames(),
             output.write,
-            conduct=conduct,
+            conduct=replace(conduct, watermark=watermark),
             in_flight_frames=in_flight,
             samples=target.samples(conduct.checkpoint),
         )
@@ -145,6 +148,8 @@ def _run(
         statement=seal.said,
         label_waiver=plan.label_waiver,
         findings=conduct.guard.findings if conduct.guard is not None else (),
+        watermark=watermark_text(watermark),
+        watermark_held=seal.holds_watermark,
     )
 
 
@@ -160,10 +165,12 @@ def swap_arrays(  # noqa: PLR0913 - each is one option of `secondface run`
     label: LabelSpec | None = None,
     allow_no_face: bool = False,
     guard: Guard | None = None,
+    produce_id: str | None = None,
 ) -> RGB8:
-    """Put source faces onto the faces of a picture [h,w,3]; the result carries the visible label unless waived.
+    """Put source faces onto the faces of a picture [h,w,3]; the result carries the label, unless waived, and watermark.
 
     Several sources are several people unless `same_person`. Metadata belongs to files: save with `run_file` to have it.
+    `produce_id` is what the watermark holds the beginning of; without it a new one is made.
     """
     pictures = [source_rgb] if not isinstance(source_rgb, Sequence) else source_rgb
     named = [Picture(f"source {number}", rgb) for number, rgb in enumerate(pictures)]
@@ -174,6 +181,6 @@ def swap_arrays(  # noqa: PLR0913 - each is one option of `secondface run`
     results: list[RGB8] = []
     pass_frames(
         plan, casting, stream, [ArrayFrame(target_rgb.copy())], lambda frame: results.append(frame.read()),
-        conduct=Conduct(sessions, guard=guard),
+        conduct=Conduct(sessions, guard=guard, watermark=watermark_of(produce_id or uuid.uuid4().hex)),
     )  # fmt: skip
     return results[0]

@@ -16,15 +16,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, cast
 
-from secondface.errors import BadMedia
+from secondface.errors import BadMedia, MarkMissing
+from secondface.frames import Frame
 from secondface.media.containers import writing_failures
 from secondface.media.marks import read_stored_marks
 from secondface.media.signatures import sniff
+from secondface.pipeline.watermarking import WatermarkFound, is_in_frame, lost_watermark_notes, read_back
 from secondface.provenance.aigc import AigcLabel
 from secondface.provenance.credentials import FORMATS
 from secondface.provenance.metadata import AIGC_TAG, MetadataMarks, read_marks, require_marks
 from secondface.provenance.signing import ContentSigner, Ingredient, Role, Statement
 from secondface.spec.graph import Plan
+from secondface.spec.marks import watermark_of
 from secondface.spec.schemas import RunRequest
 
 _IN_MEMORY_BYTES = 32 << 20
@@ -42,14 +45,32 @@ class Seal:
     """None where the output is signed later, by another process."""
     notes: list[str] = field(default_factory=list[str])
 
-    def closing(self, *, is_still: bool) -> Callable[[Path], None]:
-        """What a whole file goes through before it gets its name. It raises MarkMissing, or DiskFull."""
+    watermark: WatermarkFound | None = None
+    """What was found of the watermark in the finished file."""
+
+    @property
+    def holds_watermark(self) -> bool:
+        return self.watermark is not None and self.watermark.is_ours
+
+    def closing(
+        self, *, is_still: bool, size: tuple[int, int] | None = None, exact: Frame | None = None
+    ) -> Callable[[Path], None]:
+        """What a whole file goes through before it gets its name. It raises MarkMissing, or DiskFull.
+
+        `size` is that of the frames as marked, if the file's may differ; `exact` is a frame that loses nothing.
+        """
 
         def close(path: Path) -> None:
             if self.signer is not None:
                 self.notes.extend(sign_in_place(path, self.signer, self.said))
             stored = read_stored_marks(path)
             require_marks(read_marks(stored.xmp, stored.tags), self.marks, is_still=is_still)
+            # Not every picture can hold the watermark; one that did must still do so.
+            wanted = watermark_of(self.said.produce_id)
+            self.watermark = read_back(path, wanted, size)
+            if not self.watermark.is_ours and exact is not None and is_in_frame(exact, wanted):
+                raise MarkMissing("the invisible watermark is missing or altered")
+            self.notes.extend(lost_watermark_notes(self.watermark))
 
         return close
 

@@ -13,8 +13,9 @@ from secondface.provenance.aigc import AigcLabel
 from secondface.provenance.credentials import FORMATS, Credentials, State
 from secondface.provenance.metadata import Marks
 from secondface.provenance.xmp import DIGITAL_SOURCE_TYPE
+from secondface.spec.marks import watermark_of, watermark_text
 
-Layer = Literal["metadata", "signature"]
+Layer = Literal["watermark", "metadata", "signature"]
 Verdict = Literal["intact", "present", "altered", "absent", "impossible"]
 """Proven unchanged; there, and nothing speaks against it; damaged or changed; not there; this format can't hold it."""
 
@@ -34,6 +35,8 @@ class Findings:
     credentials: Credentials | None = None
     has_traces: bool = False
     """Whether the bytes of content credentials are in the file, readable or not."""
+    watermarks: tuple[str, ...] = ()
+    """Ids of the invisible watermarks in its pixels, the surest first."""
     problems: tuple[str, ...] = ()
 
 
@@ -52,6 +55,8 @@ class Verification:
     digital_source_type: str | None = None
     produce_id: str | None = None
     """Of the run that made the file."""
+    watermark: str | None = None
+    """The id in the pixels: the produce_id of a file of ours begins with it."""
     problems: tuple[str, ...] = field(default=())
 
     @property
@@ -75,17 +80,37 @@ def judge(found: Findings) -> Verification:
         credentials is not None and DIGITAL_SOURCE_TYPE in credentials.source_types
     )
     signed_id = credentials.produce_id if credentials else ""
+    produce_id = signed_id or (label.produce_id if label else "") or None
     return Verification(
         format_name=found.format_name,
-        ai_made=says,
-        layers={"metadata": _metadata(found, signature), "signature": signature},
+        ai_made=says or bool(found.watermarks),
+        layers={
+            "watermark": _watermark(found, produce_id),
+            "metadata": _metadata(found, signature),
+            "signature": signature,
+        },
         signed=credentials.state if credentials else "invalid" if signature == "altered" else None,
         credentials=credentials,
         label=label,
         digital_source_type=marks.digital_source_type if marks else None,
-        produce_id=signed_id or (label.produce_id if label else "") or None,
+        produce_id=produce_id,
+        watermark=_own(found, produce_id) or next(iter(found.watermarks), None),
         problems=(*(marks.problems if marks else ()), *found.problems),
     )
+
+
+def _own(found: Findings, produce_id: str | None) -> str | None:
+    wanted = watermark_text(watermark_of(produce_id)) if produce_id else ""
+    return wanted if wanted in found.watermarks else None
+
+
+def _watermark(found: Findings, produce_id: str | None) -> Verdict:
+    """What is in the pixels proves something where the other marks name the same run."""
+    if not found.watermarks:
+        return "absent"
+    if produce_id is None:
+        return "present"
+    return "intact" if _own(found, produce_id) else "altered"
 
 
 def _signature(found: Findings) -> Verdict:

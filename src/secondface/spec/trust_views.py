@@ -13,8 +13,9 @@ class LayersView(View):
     """What became of each layer of marks: proven unchanged (intact), there (present), damaged or changed (altered), not
     there (absent), not possible in this format (impossible)."""
 
-    model_config = shown(metadata="intact", signature="intact")
+    model_config = shown(watermark="intact", metadata="intact", signature="intact")
 
+    watermark: LayerVerdict = "absent"
     metadata: LayerVerdict
     signature: LayerVerdict
 
@@ -44,9 +45,11 @@ class MarksView(View):
     """The marks in a file, and how far they can be believed."""
 
     model_config = shown(
-        ai_made=True, sound=True, format_name="PNG", layers={"metadata": "intact", "signature": "intact"},
+        ai_made=True, sound=True, format_name="PNG",
+        layers={"watermark": "intact", "metadata": "intact", "signature": "intact"},
+
         signature={"verdict": "trusted", "signer": "secondface 1a2b3c4d"}, producer="",
-        produce_id="0123456789abcdef0123456789abcdef", job="job_01k9a3", record=[],
+        produce_id="0123456789abcdef0123456789abcdef", watermark="0123456789abcdef", job="job_01k9a3", record=[],
         digital_source_type="http://cv.iptc.org/newscodes/digitalsourcetype/compositeWithTrainedAlgorithmicMedia",
         problems=[],
     )  # fmt: skip
@@ -58,6 +61,7 @@ class MarksView(View):
     signature: SignatureView | None = None
     producer: str | None = None
     produce_id: str | None = None
+    watermark: str | None = Field(default=None, description="The id in the pixels, with which the produce_id begins.")
     job: str | None = Field(default=None, description="The job that made it, where it is one that the caller may see.")
     record: tuple[EventView, ...] = Field(default=(), description="What is on record of that job.")
     digital_source_type: str | None = None

@@ -98,5 +98,5 @@ def test_a_statement_knows_inputs_by_their_part_and_their_own_label_alone(tmp_pa
 
 def test_without_a_signer_only_the_metadata_is_written(tmp_path: Path) -> None:
     path = marked(tmp_path / "out.png", None)
-    assert verify_file(path, b"").layers == {"metadata": "present", "signature": "absent"}
+    assert verify_file(path, b"").layers == {"watermark": "absent", "metadata": "present", "signature": "absent"}
     assert Seal(metadata_marks("run-1"), SAID).notes == []

@@ -58,7 +58,7 @@ def test_every_layer_is_intact_and_the_signer_is_trusted_with_our_root(
     outputs: dict[str, Path], roots: bytes, name: str
 ) -> None:
     found = verify_file(outputs[name], roots)
-    assert found.layers == {"metadata": "intact", "signature": "intact"}, found
+    assert found.layers == {"watermark": "absent", "metadata": "intact", "signature": "intact"}, found
     assert (found.signed, found.ai_made, found.is_sound, found.problems) == ("trusted", True, True, ())
     assert (found.produce_id, found.job) == (PRODUCE_ID, "job_1")
     assert found.label is not None
@@ -74,14 +74,14 @@ def test_without_our_root_the_signature_is_valid_but_of_an_unknown_signer(
 ) -> None:
     for others in (b"", key_in(tmp_path).roots):
         found = verify_file(outputs[name], others)
-        assert found.layers == {"metadata": "intact", "signature": "intact"}
+        assert found.layers == {"watermark": "absent", "metadata": "intact", "signature": "intact"}
         assert (found.signed, found.is_sound, found.job) == ("unknown", True, None)
 
 
 @pytest.mark.parametrize("name", ["mkv", "webm"])
 def test_a_container_that_holds_no_signature_has_its_label(outputs: dict[str, Path], roots: bytes, name: str) -> None:
     found = verify_file(outputs[name], roots)
-    assert found.layers == {"metadata": "present", "signature": "impossible"}
+    assert found.layers == {"watermark": "absent", "metadata": "present", "signature": "impossible"}
     assert (found.signed, found.is_sound, found.produce_id, found.job) == (None, True, PRODUCE_ID, None)
 
 
@@ -156,7 +156,7 @@ def test_a_video_that_was_encoded_again_has_lost_its_marks(
 
 
 def bare_of_marks(found: Verification) -> None:
-    assert found.layers == {"metadata": "absent", "signature": "absent"}
+    assert found.layers == {"watermark": "absent", "metadata": "absent", "signature": "absent"}
     assert (found.ai_made, found.signed, found.produce_id, found.is_sound) == (False, None, None, False)
 
 
@@ -171,7 +171,7 @@ def test_a_stripped_signature_leaves_a_label_that_nothing_proves(
     with Image.open(outputs["png"]) as still:
         still.save(stripped, pnginfo=words)
     found = verify_file(stripped, roots)
-    assert found.layers == {"metadata": "present", "signature": "absent"}
+    assert found.layers == {"watermark": "absent", "metadata": "present", "signature": "absent"}
     assert (found.ai_made, found.signed, found.produce_id, found.job) == (True, None, PRODUCE_ID, None)
 
 
@@ -184,7 +184,7 @@ def test_a_label_under_another_picture_is_no_proof(outputs: dict[str, Path], roo
     transplant = tmp_path / "transplant.jpg"
     transplant.write_bytes(head[: signed.index(b"\xff\xdb")] + forged.getvalue()[start:])
     found = verify_file(transplant, roots)
-    assert (found.layers, found.signed) == ({"metadata": "present", "signature": "altered"}, "invalid")
+    assert (found.layers, found.signed) == ({"watermark": "absent", "metadata": "present", "signature": "altered"}, "invalid")
 
 
 def test_what_cannot_be_looked_at_is_refused(tmp_path: Path, roots: bytes) -> None:
