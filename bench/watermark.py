@@ -91,7 +91,7 @@ def pictures() -> Iterator[tuple[str, RGB8]]:
             except SecondfaceError:
                 continue
             height, width = rgb.shape[:2]
-            if max(height, width) > 6 * min(height, width):
+            if min(height, width) < 64 or max(height, width) > 6 * min(height, width):
                 continue
             yield path.name, rgb
             if path.name.startswith("synth") and path.name.endswith("front.jpg"):

@@ -95,3 +95,27 @@ def test_a_service_signs_its_results_and_knows_the_job_of_one(
     assert "job.succeeded" in [event.kind for event in found.record]
     assert (other.ai_made, other.job, other.signature) == (False, None, None)
     assert uploaded == found
+
+
+@pytest.mark.parametrize(
+    ("name", "signature", "watermark"),
+    [
+        ("out.png", "intact", "intact"),
+        ("out.webp", "intact", "intact"),
+        ("out.avif", "intact", "intact"),
+        ("out.mp4", "intact", "intact"),
+        ("out.mov", "intact", "intact"),
+        ("out.mkv", "impossible", "intact"),
+        ("out.webm", "impossible", "intact"),
+    ],
+)
+def test_each_format_holds_every_layer_that_it_can(
+    secondface: World, name: str, signature: str, watermark: str
+) -> None:
+    target = secondface.person_b if Path(name).suffix in {".png", ".webp", ".avif"} else secondface.clip
+    told = secondface("run", "-s", secondface.person_a, "-t", target, "-o", name, "--json")
+    assert told.code == 0, told.err
+    layers = secondface("verify", name, "--json").object["layers"]
+    assert layers["signature"] == signature
+    assert layers["metadata"] == ("intact" if signature == "intact" else "present")
+    assert layers["watermark"] == watermark

@@ -19,9 +19,10 @@ from secondface.gateway.forms import Filled, read_job
 from secondface.gateway.inputs import Inputs
 from secondface.gateway.intake import Intake, Scanned
 from secondface.gateway.options import GatewayOptions
-from secondface.gateway.orders import Orders
+from secondface.gateway.orders import Orders, waives_label
 from secondface.gateway.outgoing import Outgoing
 from secondface.gateway.service import Service
+from secondface.observe import log
 
 _LONGEST_KEY = 200
 _SHORTEST_LOOK_S = 0.01
@@ -68,7 +69,11 @@ class Desk:
         def accept() -> Accepted:
             submission = self.orders.submission(caller, filled.options, filled.material, key)
             self.orders.require_served(submission.tier)
-            return self.service.admission.submit(caller, submission)
+            accepted = self.service.admission.submit(caller, submission)
+            if waives_label(filled.options) and not accepted.replayed:
+                # the words themselves are kept with the job; a log holds no names of people
+                log("job.label_waived", job=accepted.job.id, account=caller.account.id)
+            return accepted
 
         return await to_thread.run_sync(accept)
 

@@ -141,6 +141,12 @@ class Orders:
         return self._models
 
 
+def waives_label(options: JobOptions) -> bool:
+    """Whether the visible label is to be left off, under an acknowledgement that the job keeps."""
+    label = options.label or (options.pipeline.label if options.pipeline is not None else None)
+    return label is not None and not label.visible
+
+
 def _rule(words: str, has_reference: bool) -> FaceRule:
     if words.strip().lower() == "like":
         if not has_reference:

@@ -184,7 +184,10 @@ def test_a_label_under_another_picture_is_no_proof(outputs: dict[str, Path], roo
     transplant = tmp_path / "transplant.jpg"
     transplant.write_bytes(head[: signed.index(b"\xff\xdb")] + forged.getvalue()[start:])
     found = verify_file(transplant, roots)
-    assert (found.layers, found.signed) == ({"watermark": "absent", "metadata": "present", "signature": "altered"}, "invalid")
+    assert (found.layers, found.signed) == (
+        {"watermark": "absent", "metadata": "present", "signature": "altered"},
+        "invalid",
+    )
 
 
 def test_what_cannot_be_looked_at_is_refused(tmp_path: Path, roots: bytes) -> None:
