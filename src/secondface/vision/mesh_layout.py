@@ -53,12 +53,16 @@ class FaceLayout:
     """[h,w] coarse: 1 where the face looks at the camera, 0 where it turns away."""
     covered: Mask01
     """[h,w] coarse: 1 on the part of the mesh that is seen."""
-    heart: Mask01
-    """[h,w] coarse: 1 well inside the outline; the face's tone is judged there."""
     normals: Float
     """[h,w,3] coarse: where the face's surface points, z towards the camera."""
     points: Float
     """[504,2+] reshaped mesh in pixels of the box."""
+    coarse_points: Float
+    """[504,2] the same on the coarse canvas."""
+    coarse_target: Float
+    """[504,2] where the coarse canvas shows the same points of the target, not reshaped."""
+    earlier_map: Float | None
+    """[h,w,2] coarse: where an earlier frame's coarse canvas showed the same point."""
     width_px: float
     feather: float
     trust: float
@@ -117,6 +121,13 @@ class FaceLayout:
             facing=facing,
             light=cv2.cvtColor(lit, cv2.COLOR_RGBA2RGB),
         )
+
+    def heart(self) -> Mask01:
+        """[h,w] coarse: 1 well inside the outline; the face's tone is judged there."""
+        seen = (self.covered > 0.05).astype(np.uint8)
+        margin = cv2.copyMakeBorder(seen, 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=(0, 0, 0, 0))
+        depth = cv2.distanceTransform(margin, cv2.DIST_L2, 3)[1:-1, 1:-1]
+        return (depth > 0.13 * self.coarse_width).astype(np.float32)
 
     def soften(self, mask: Mask01) -> Mask01:
         """Take the stairs off a coarse mask."""
@@ -190,8 +201,10 @@ def _zone_stack(feather: float) -> tuple[Float, Float, Float]:
     return first, second, cv2.merge([*zone.glasses, zone.upper_lip])
 
 
-def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout | None:
-    """Lay a face out with its points moved by `step` [468,2] face widths.
+def lay_out(
+    frame: Frame, face: Face, step: Float, feather: float, earlier_points: Float | None = None
+) -> FaceLayout | None:
+    """Lay a face out with its points moved by `step` [468,2] face widths; `earlier_points` give the `earlier_map`.
 
     None where the face is too small, in profile or outside the frame.
     """
@@ -208,21 +221,24 @@ def lay_out(frame: Frame, face: Face, step: Float, feather: float) -> FaceLayout
     moved = local.copy()
     moved[:MESH_POINTS, :2] += step * np.float32(width)
     scales = np.array([shape[1] / box.width, shape[0] / box.height, scale], np.float32)
-    canvas = rasterise(moved * scales, shape)
-    carried = canvas.carry(np.concatenate([parted_lips(local), local[:, :2], normals(local)], 1))
+    coarse_points = moved * scales
+    canvas = rasterise(coarse_points, shape)
+    values = [parted_lips(local), local[:, :2], normals(local)]
+    if earlier_points is not None:
+        values.append(earlier_points)
+    carried = canvas.carry(np.concatenate(values, 1))
     seen = np.clip((carried[6] - 0.10) / 0.32, 0, 1)
     zone = zones(COARSE_DENSITY, feather)
     atlas_map = cv2.merge(list(carried[:2]))
     seen = seen * seen * (3 - 2 * seen)
     covered = np.clip(_look_up(zone.inside, atlas_map, COARSE_DENSITY) * 3, 0, 1) * np.clip(seen * 3, 0, 1)
     covered = cv2.GaussianBlur(covered, (0, 0), 1.0) * (canvas.triangle >= 0)
-    margin = cv2.copyMakeBorder((covered > 0.05).astype(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=(0, 0, 0, 0))
-    depth = cv2.distanceTransform(margin, cv2.DIST_L2, 3)[1:-1, 1:-1]
-    heart = (depth > 0.13 * width * scale).astype(np.float32)
     return FaceLayout(
         box=box, coarse_width=width * scale, coarse_shape=shape, atlas_map=atlas_map,
         target_map=cv2.merge(list(carried[2:4])), seen=seen.astype(np.float32),
-        covered=covered.astype(np.float32), heart=heart, normals=cv2.merge(list(carried[4:])), points=moved,
+        covered=covered.astype(np.float32), normals=cv2.merge(list(carried[4:7])), points=moved,
+        coarse_points=coarse_points[:, :2], coarse_target=local[:, :2] * scales[:2],
+        earlier_map=None if earlier_points is None else cv2.merge(list(carried[7:])),
         width_px=width, feather=feather, trust=trust,
     )  # fmt: skip
 

@@ -16,7 +16,9 @@ import numpy.typing as npt
 from secondface.frames import Float
 from secondface.vision.mesh_topology import MESH_POINTS, topology
 
-_SUBPIXEL_BITS = 4
+_NAMES = 1024
+"""More than there are triangles; a power of two, so that a name comes back from its fraction."""
+_NEAR, _FAR = 0.5, 4.0
 _THINNEST_PX = 0.25
 """Triangles less high than this on the canvas are not drawn."""
 
@@ -51,17 +53,45 @@ def rasterise(points: Float, shape: tuple[int, int]) -> Canvas:
     """Draw the mesh [504,2 or 3] (x, y in canvas pixels) on a canvas (height, width), near triangles over far ones."""
     triangles = topology().triangles
     corners = points[triangles]
-    order = np.argsort(-corners[:, :, 2].mean(1)) if points.shape[1] > 2 else np.arange(len(triangles))
-    of_skirt = np.any(triangles >= MESH_POINTS, axis=1)[order]
-    order = np.concatenate([order[of_skirt], order[~of_skirt]])  # the skirt never hides the face
-    ids = np.full(shape, -1, np.int32)
-    # fillConvexPoly takes the centre of the first pixel as 0; ours is at 0.5.
-    grid = np.round((corners[:, :, :2] - 0.5) * (1 << _SUBPIXEL_BITS)).astype(np.int32)
-    drawn = order[_solid(corners[:, :, :2])[order]]
-    for polygon, index in zip(grid[drawn], drawn.tolist(), strict=True):
-        cv2.fillConvexPoly(ids, polygon, index, cv2.LINE_8, _SUBPIXEL_BITS)
+    depth = _depths(corners[:, :, 2].mean(1) if points.shape[1] > 2 else np.zeros(len(triangles), np.float32))
+    solid = _solid(corners[:, :, :2])
+    ids = _drawn(corners[solid, :, :2], depth[solid], np.flatnonzero(solid), shape)
     ids = np.where(ids < 0, _dilate(ids), ids)  # undrawn slivers leave pinholes between triangles
     return Canvas(ids, _barycentric(corners[:, :, :2]))
+
+
+def _depths(z: Float) -> Float:
+    """[n] 1..2: how far each triangle is drawn; all of it equally far, and the skirt, which hides nothing, beyond."""
+    span = max(float(np.ptp(z)), 1e-6)
+    of_skirt = np.any(topology().triangles >= MESH_POINTS, axis=1)
+    return ((z - z.min()) / np.float32(2 * span) + np.float32(0.5) * of_skirt + 1).astype(np.float32)
+
+
+def _drawn(
+    corners: Float, depth: Float, names: npt.NDArray[np.intp], shape: tuple[int, int]
+) -> npt.NDArray[np.int32]:
+    """[h,w] the names of triangles [n,3,2] that hold the pixels' centres, -1 elsewhere.
+
+    One call for all: a thousand small ones would each let go of the interpreter, which other threads then take.
+    """
+    height, width = shape
+    if not len(corners):
+        return np.full(shape, -1, np.int32)
+    # A camera with a right angle of view: what is `depth` away and so much aside is seen at its place on the canvas.
+    aside = (corners[:, :, 0] - np.float32(width / 2), np.float32(height / 2) - corners[:, :, 1])
+    scale = depth[:, None] * np.float32(2 / height)
+    placed = np.stack([aside[0] * scale, aside[1] * scale, np.repeat(-depth[:, None], 3, axis=1)], 2)
+    vertices = np.ascontiguousarray(placed, np.float32).reshape(-1, 1, 3)
+    colours = np.repeat(names.astype(np.float32) * np.float32(1 / _NAMES), 9).reshape(-1, 1, 3)
+    indices = np.arange(3 * len(corners), dtype=np.int32).reshape(-1, 1, 3)
+    canvas = np.full((height, width, 3), -1 / _NAMES, np.float32)
+    flat = cv2.TriangleRasterizeSettings()
+    flat.setShadingType(cv2.RASTERIZE_SHADING_FLAT)
+    flat.setCullingMode(cv2.RASTERIZE_CULLING_NONE)
+    cv2.triangleRasterizeColor(
+        vertices, indices, colours, canvas, np.eye(4, dtype=np.float32), np.pi / 2, _NEAR, _FAR, flat
+    )
+    return np.rint(cv2.extractChannel(canvas, 0) * np.float32(_NAMES)).astype(np.int32)
 
 
 def _solid(corners: Float) -> npt.NDArray[np.bool_]:

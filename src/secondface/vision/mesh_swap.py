@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 
 from secondface.frames import RGB8, Box, Face, Float, Frame, Mask01
+from secondface.vision.kept_light import KeptLight, glance
 from secondface.vision.mesh_layout import FaceLayout, lay_out
 from secondface.vision.mesh_shape import proportion_step
 from secondface.vision.relight import DARK_OFFSET, Relit, relight
@@ -25,6 +26,8 @@ _MOST_REMEMBERED = 64
 """People at once; a long film has more passers-by than that."""
 _MEASURE_EVERY = 3
 """Sharpness and grain change slowly, so a stream is measured on every third frame."""
+_RESHAPE_EVERY = 2
+"""And so do proportions, which are eased in over ten frames."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +59,15 @@ class _Memory:
     """What is remembered of a person between frames, so that nothing flickers."""
 
     scene: int
+    prepared: int = 0
     frames: int = 0
+    """That were blended, which may be done by another thread."""
     step: Float | None = None
     """How the points move, in face widths."""
     texture: TextureGains | None = None
     colour: float | None = None
     lips: float | None = None
+    light: KeptLight | None = None
 
 
 @dataclass(frozen=True)
@@ -101,17 +107,16 @@ class MeshSwapper:
             return None
         atlas = self._sources[face.source].atlas
         memory = self._remember(face.track_id, scene)
-        step = proportion_step(face.points, atlas.shape, self._options.shape)
-        memory.step = step if memory.step is None else memory.step + np.float32(0.15) * (step - memory.step)
-        layout = lay_out(frame, face, memory.step, self._options.feather)
+        if memory.step is None or memory.prepared % _RESHAPE_EVERY == 0:
+            step = proportion_step(face.points, atlas.shape, self._options.shape)
+            memory.step = step if memory.step is None else memory.step + np.float32(0.28) * (step - memory.step)
+        memory.prepared += 1
+        layout = lay_out(frame, face, memory.step, self._options.feather, memory.light and memory.light.points)
         if layout is None:
             return None
         target = frame.read(layout.box)
         openings = layout.openings()
-        relit = relight(
-            layout, layout.shrink(target), layout.shrink(openings), atlas, self._options.occlusion, memory.lips
-        )
-        memory.lips = _ease(memory.lips, relit.lips_seen, 0.3)
+        relit = self._relit(layout, layout.shrink(target), openings, atlas, memory)
         memory.colour = _ease(memory.colour, relit.colour, 0.2)
         return PreparedSwap(frame, target, layout, openings, relit, atlas, memory.colour, memory)
 
@@ -121,6 +126,18 @@ class MeshSwapper:
         prepared.frame.write(box, self._compose(prepared))
         prepared.memory.frames += 1
         return box
+
+    def _relit(
+        self, layout: FaceLayout, small: Float, openings: Mask01, atlas: SourceAtlas, memory: _Memory
+    ) -> Relit:
+        """Light and masks: those of the frame before, moved along, as long as the face looks the same."""
+        look = glance(small, layout)
+        if memory.light is not None and memory.light.serves(look):
+            return memory.light.moved_to(layout)
+        relit = relight(layout, small, layout.shrink(openings), atlas, self._options.occlusion, memory.lips)
+        memory.lips = _ease(memory.lips, relit.lips_seen, 0.3)
+        memory.light = KeptLight(relit, layout.coarse_points, look)
+        return relit
 
     def _remember(self, track_id: int, scene: int) -> _Memory:
         """What is known of that person in this scene; the longest unseen are forgotten."""

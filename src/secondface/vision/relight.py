@@ -110,7 +110,7 @@ def relight(
     rim = np.maximum(1 - depth, outer * outer * outer)
     gain *= _rim_factor(lifted, sampled * gain, meeting, rim, layout.coarse_width)
     gain = times(gain, cv2.exp(np.float32(hardness) * depth * _own_light(light, zone.light, depth * alpha)))
-    gain = cv2.transform(gain, np.diag(_tone_factor(small, bent, sampled * gain, shown, layout.heart)))
+    gain = cv2.transform(gain, np.diag(_tone_factor(small, bent, sampled * gain, shown, layout.heart())))
     colour = _colourfulness(lifted, sampled * gain, light + np.float32(DARK_OFFSET), shown)
     return Relit(layout.soften(gain), alpha, zone.skin * free * layout.seen, light, colour, lips)
 

@@ -39,11 +39,11 @@ def test_masks_are_coarse_and_soft(width: int) -> None:
     layout = lay(mesh(width, width, width), (2 * width, 2 * width))
     assert layout is not None
     assert layout.coarse_width == pytest.approx(min(width, 128), rel=0.01)
-    for mask in (layout.seen, layout.covered, layout.heart):
+    for mask in (layout.seen, layout.covered, layout.heart()):
         assert mask.shape == layout.coarse_shape
         assert 0 <= mask.min() <= mask.max() <= 1.0001
-    assert 0.05 < layout.heart.mean() < 0.6
-    lengths = np.linalg.norm(layout.normals[layout.heart > 0], axis=-1)
+    assert 0.05 < layout.heart().mean() < 0.6
+    lengths = np.linalg.norm(layout.normals[layout.heart() > 0], axis=-1)
     assert np.median(lengths) == pytest.approx(1, abs=0.05)  # between shut lips, slivers are drawn a pixel too far
 
 

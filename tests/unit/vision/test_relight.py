@@ -79,7 +79,7 @@ def test_the_shade_on_a_sources_cheeks_does_not_come_along() -> None:
 def test_alpha_is_whole_inside_and_nothing_on_the_outline_and_in_profile() -> None:
     layout, relit, _ = light_up(picture(POINTS), atlas_of(TAN))
     assert 0 <= relit.alpha.min() <= relit.alpha.max() <= 1.0001
-    assert relit.alpha[layout.heart > 0].mean() > 0.8
+    assert relit.alpha[layout.heart() > 0].mean() > 0.8
     edge = np.concatenate([relit.alpha[0], relit.alpha[-1], relit.alpha[:, 0], relit.alpha[:, -1]])
     assert edge.max() < 0.05
     turned_points = mesh(180, 200, 200, pose=turned(yaw=55))
