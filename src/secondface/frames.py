@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -110,6 +110,10 @@ class Face:
         return float(np.ptp(self.points[:468, 0]))
 
 
+SceneChange: TypeAlias = Literal["same", "suspect", "cut"]
+"""How a frame goes on from the one before it."""
+
+
 @dataclass(slots=True)
 class FrameWork:
     """A frame on its way through the steps, with what earlier steps found out about it."""
@@ -118,6 +122,8 @@ class FrameWork:
     faces: list[Face] = field(default_factory=list[Face])
     scene: int = 0
     """Rises by one at each cut, so that a step can drop what it remembers."""
+    change: SceneChange | None = None
+    """None where nobody looked."""
 
 
 FrameBatch: TypeAlias = list[FrameWork]

@@ -13,7 +13,7 @@ def test_a_picture_gets_another_face_and_nothing_else_changes_but_the_label(seco
     assert told.code == 0, told.err
     before = np.asarray(Image.open(secondface.person_b).convert("RGB")).astype(int)
     after = np.asarray(Image.open(secondface.folder / "out.png").convert("RGB")).astype(int)
-    changed = np.abs(after - before).max(2) > 0
+    changed = np.abs(after - before).max(2) > 2  # the invisible watermark moves pixels by two levels at most
     height, width = changed.shape
     assert before.shape == after.shape
     assert changed[height // 3 : height // 2, width // 3 : width * 2 // 3].mean() > 0.5

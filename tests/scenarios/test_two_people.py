@@ -50,7 +50,7 @@ def test_the_other_face_stays_as_it_is(secondface: World, pair: Path) -> None:
     assert told.code == 0, told.err
     (left, right), (new_left, new_right) = halves(pair), halves(secondface.folder / "out.png")
     assert np.abs(left - new_left).max() > 40
-    assert np.array_equal(right, new_right)
+    assert np.abs(right - new_right).max() <= 2  # what the invisible watermark may take
 
 
 def test_more_sources_than_people_are_refused(secondface: World, pair: Path) -> None:

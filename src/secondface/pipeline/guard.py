@@ -12,13 +12,12 @@ from fractions import Fraction
 from typing import Literal, NoReturn
 
 from secondface.errors import ContentRefused, SourceProtected
-from secondface.frames import ArrayFrame, Float, Frame, Sessions
+from secondface.frames import ArrayFrame, Float, Frame, FrameWork, Sessions
 from secondface.observe import log
 from secondface.pipeline.moderation import UNJUDGED, Moderation, Opinion, Place, Sample
 from secondface.pipeline.people import PersonPicture, SourceLook
 from secondface.spec.moderation import ContentRules
 from secondface.vision.protected import POSSIBLY, SURELY, KnownPerson, nearest
-from secondface.vision.scene import LONGEST, CutDetector
 
 SAMPLE_LONGEST = 448
 """Longest side of what is judged: enough for any such network, and little to send."""
@@ -88,31 +87,31 @@ class Guard:
 
     # ---- the target --------------------------------------------------------------------------------------------------
 
-    def watch(self, frames: Iterable[Frame], name: str, sessions: Sessions) -> Iterator[Frame]:
+    def watch(self, works: Iterable[FrameWork], name: str, sessions: Sessions) -> Iterator[FrameWork]:
         """The same frames, looked at on their way; the last one passes when all have been judged.
 
         Raises ContentRefused, and what the judge raises.
         """
         if self._moderation is None:
-            yield from frames
+            yield from works
             return
-        cuts, due, waiting = CutDetector(), Fraction(0), list[Sample]()
-        held: list[Frame] = []  # a generator that holds on to what it yielded keeps one more frame alive
+        due, waiting = Fraction(0), list[Sample]()
+        held: list[FrameWork] = []  # a generator that holds on to what it yielded keeps one more frame alive
         judged = -1
-        for frame in frames:
+        for work in works:
             while held:
                 yield held.pop()
+            frame = work.frame
             time = (frame.pts or 0) * frame.time_base
-            cut = cuts.update(frame.thumbnail(LONGEST)) == "cut"
-            if judged < 0 or cut or time >= due:
+            if judged < 0 or work.change == "cut" or time >= due:
                 due, judged = time + _EVERY_S, frame.index
                 waiting.append(_sample(frame))
                 if len(waiting) >= self._moderation.at_once:
                     self._judge(name, waiting, sessions)
-            held.append(frame)
-            del frame
-        if held and held[0].index != judged:
-            waiting.append(_sample(held[0]))
+            held.append(work)
+            del frame, work
+        if held and held[0].frame.index != judged:
+            waiting.append(_sample(held[0].frame))
         self._judge(name, waiting, sessions)
         while held:
             yield held.pop()

@@ -47,6 +47,7 @@ from secondface.spec.faces import FaceRule
 from secondface.spec.graph import Plan
 from secondface.vision.choose import FaceChooser
 from secondface.vision.restore import FaceRestorer
+from secondface.vision.scene import following
 from secondface.vision.track import FaceTracker
 
 _LONGEST_GROUP = 16
@@ -135,12 +136,11 @@ def pass_frames(
     """
     context = _prepare(plan, casting, stream, conduct)
     _look_ahead(plan, casting, context, conduct, samples)
-    if conduct.guard is not None:
-        frames = conduct.guard.watch(frames, conduct.target_name, conduct.run_sessions)
+    works = _works(plan, stream, frames, conduct)
     on_cpu = conduct.run_sessions.computes_on_cpu
     stages = [build_stage(step, context, is_device=on_cpu) for step in plan.frame_steps]
     engine = run_stages(
-        (FrameWork(frame) for frame in frames),
+        works,
         stages,
         lambda work: sink(work.frame),
         options=EngineOptions(
@@ -160,6 +160,18 @@ def pass_frames(
     if plan.finds_faces:
         notes += _check_faces(casting, context, stream)
     return Passage(engine, context.tally, notes)
+
+
+def _works(plan: Plan, stream: StreamInfo, frames: Iterable[Frame], conduct: Conduct) -> Iterable[FrameWork]:
+    """Frames on their way into the steps, judged by the guard where pictures are made of them."""
+    guarded = conduct.guard is not None and not plan.only_marks
+    if stream.is_still or not (guarded or plan.finds_faces):
+        works = (FrameWork(frame) for frame in frames)
+    else:
+        works = following(frames)
+    if conduct.guard is None or not guarded:
+        return works
+    return conduct.guard.watch(works, conduct.target_name, conduct.run_sessions)
 
 
 def budgeted_frames(plan: Plan, frame_bytes: int, budget_bytes: int) -> int:

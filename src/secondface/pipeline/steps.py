@@ -129,7 +129,7 @@ def _analyse(context: StepContext) -> Callable[[FrameBatch], Iterable[FrameWork]
         if stream.is_still:
             found = [(tracker.still(work.frame), 0) for work in batch]
         else:
-            found = tracker.track_batch([work.frame for work in batch])
+            found = tracker.track_batch([work.frame for work in batch], [work.change for work in batch])
         for work, (work.faces, work.scene) in zip(batch, found, strict=True):
             context.tally.saw(work)
         context.tally.passed_over = tracker.passed_over

@@ -25,6 +25,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_\-]{1,64}$")]
 MAX_STEPS = 32
 MAX_TEXT_BYTES = 65_536
 TOO_LONG = f"A pipeline file has at most {MAX_TEXT_BYTES} bytes."
+_MARKS = ("label", "watermark", "metadata")
 
 
 class StepSpec(BaseModel):
@@ -184,7 +185,7 @@ class Plan:
     def __post_init__(self) -> None:
         names = [step.name for step in self.steps]
         tail = ["watermark", "metadata"] if self.label_waiver else ["label", "watermark", "metadata"]
-        marks = [name for name in names if name in ("label", "watermark", "metadata")]
+        marks = [name for name in names if name in _MARKS]
         if names[-len(tail) :] != tail or marks != tail:
             raise InternalFault(f"A plan ends with its marks, each exactly once; this one is {names}.")
 
@@ -201,6 +202,11 @@ class Plan:
     @property
     def finds_faces(self) -> bool:
         return any(step.name == "analyse" for step in self.steps)
+
+    @property
+    def only_marks(self) -> bool:
+        """Whether nothing of the pictures is changed beside the marks."""
+        return all(step.name in _MARKS for step in self.steps)
 
     @property
     def swaps(self) -> bool:

@@ -67,9 +67,7 @@ def _depths(z: Float) -> Float:
     return ((z - z.min()) / np.float32(2 * span) + np.float32(0.5) * of_skirt + 1).astype(np.float32)
 
 
-def _drawn(
-    corners: Float, depth: Float, names: npt.NDArray[np.intp], shape: tuple[int, int]
-) -> npt.NDArray[np.int32]:
+def _drawn(corners: Float, depth: Float, names: npt.NDArray[np.intp], shape: tuple[int, int]) -> npt.NDArray[np.int32]:
     """[h,w] the names of triangles [n,3,2] that hold the pixels' centres, -1 elsewhere.
 
     One call for all: a thousand small ones would each let go of the interpreter, which other threads then take.

@@ -127,9 +127,7 @@ class MeshSwapper:
         prepared.memory.frames += 1
         return box
 
-    def _relit(
-        self, layout: FaceLayout, small: Float, openings: Mask01, atlas: SourceAtlas, memory: _Memory
-    ) -> Relit:
+    def _relit(self, layout: FaceLayout, small: Float, openings: Mask01, atlas: SourceAtlas, memory: _Memory) -> Relit:
         """Light and masks: those of the frame before, moved along, as long as the face looks the same."""
         look = glance(small, layout)
         if memory.light is not None and memory.light.serves(look):

@@ -7,17 +7,24 @@ light that changes colour or strength is no cut, and the best of several shifts,
 from __future__ import annotations
 
 from collections import deque
-from typing import Literal
+from collections.abc import Iterable, Iterator
 
 import cv2
 import numpy as np
 
-from secondface.frames import RGB8, Float
+from secondface.frames import RGB8, Float, Frame, FrameWork, SceneChange
 
-Verdict = Literal["same", "suspect", "cut"]
 LONGEST = 64
 SHIFT = 4
 CUT, SUSPECT, OVER_USUAL = 0.5, 0.2, 3.0
+
+
+def following(frames: Iterable[Frame]) -> Iterator[FrameWork]:
+    """Each frame of a video, with how it goes on from the one before; it is looked at once, for all who ask."""
+    cuts = CutDetector()
+    for frame in frames:
+        yield FrameWork(frame, change=cuts.update(frame.thumbnail(LONGEST)))
+        del frame
 
 
 class CutDetector:
@@ -27,7 +34,7 @@ class CutDetector:
         self._before: Float | None = None
         self._usual: deque[float] = deque(maxlen=12)
 
-    def update(self, thumbnail: RGB8) -> Verdict:
+    def update(self, thumbnail: RGB8) -> SceneChange:
         """Whether this frame goes on from the one before; the first frame is "same"."""
         now = _structure(thumbnail)
         before, self._before = self._before, now
@@ -38,7 +45,7 @@ class CutDetector:
             return "cut"
         change = _change(before, now)
         usual = float(np.median(self._usual)) if self._usual else 0.0
-        verdict: Verdict = "same"
+        verdict: SceneChange = "same"
         if change > SUSPECT and change > OVER_USUAL * usual:
             verdict = "cut" if change > CUT else "suspect"
         if verdict == "cut":

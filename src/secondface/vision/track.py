@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from secondface.frames import Face, Float, Frame, Sessions
+from secondface.frames import Face, Float, Frame, SceneChange, Sessions
 from secondface.vision.detect import Detection
 from secondface.vision.find import KEPT_DISAGREEMENT, FaceFinder, VideoSearch, is_visible, same_place
 from secondface.vision.frame_levels import FrameLevels
@@ -105,11 +105,16 @@ class FaceTracker:
         """The faces of the next frame, by number, and the number of its scene."""
         return self.track_batch([frame])[0]
 
-    def track_batch(self, frames: Sequence[Frame]) -> list[tuple[list[Face], int]]:
-        """As `track` for several frames: a face found late is followed back, and smoothing looks both ways."""
+    def track_batch(
+        self, frames: Sequence[Frame], changes: Sequence[SceneChange | None] | None = None
+    ) -> list[tuple[list[Face], int]]:
+        """As `track` for several frames: a face found late is followed back, and smoothing looks both ways.
+
+        `changes` say how each frame goes on from the one before, where that is known.
+        """
         looks: list[_Look] = []
-        for frame in frames:
-            looks.append(self._look(FrameLevels(frame)))
+        for frame, change in zip(frames, changes or [None] * len(frames), strict=True):
+            looks.append(self._look(FrameLevels(frame), change))
             self._follow_back(looks)
         smooth = _smoothed(looks)
         return [
@@ -127,9 +132,9 @@ class FaceTracker:
             face.identity = self._identifier.describe(frame, face.points)
         return faces
 
-    def _look(self, frame: Frame) -> _Look:
+    def _look(self, frame: Frame, change: SceneChange | None) -> _Look:
         self._count += 1
-        verdict = self._cuts.update(frame.thumbnail(LONGEST))
+        verdict = change or self._cuts.update(frame.thumbnail(LONGEST))
         if verdict == "cut":
             self._scene += 1
             self._tracks.clear()

@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 
 from secondface.errors import ContentRefused, ModelMissing, SourceProtected
-from secondface.frames import ArrayFrame, Float, Frame, Session, Sessions
+from secondface.frames import ArrayFrame, Float, Frame, Session, Sessions, StreamInfo
 from secondface.pipeline.guard import Guard
 from secondface.pipeline.moderation import UNJUDGED, Opinion, Sample
+from secondface.pipeline.passage import Casting, Conduct, pass_frames
 from secondface.pipeline.people import Picture
+from secondface.spec.faces import FaceRule
+from secondface.spec.graph import PipelineSpec, compile_pipeline
 from secondface.spec.moderation import ContentRules
 from secondface.vision.protected import POSSIBLY, SURELY, KnownPerson
+from secondface.vision.scene import following
 
 RATE = 10
 
@@ -53,7 +57,7 @@ def film(shots: Sequence[tuple[int, int]]) -> Iterator[Frame]:
 
 
 def watched(guard: Guard, frames: Iterator[Frame]) -> list[int]:
-    return [frame.index for frame in guard.watch(frames, "clip.mp4", Nothing())]
+    return [work.frame.index for work in guard.watch(following(frames), "clip.mp4", Nothing())]
 
 
 def test_the_first_the_last_each_second_and_what_follows_a_cut() -> None:
@@ -81,8 +85,8 @@ def test_an_empty_film_is_nothing_to_judge() -> None:
 def test_a_refusal_names_rule_frame_and_time_and_ends_the_film_there() -> None:
     guard, passed = Guard(Judge(), ContentRules(hold_permille=None, refuse_permille=600)), list[int]()
     with pytest.raises(ContentRefused) as refused:
-        for frame in guard.watch(film([(17, 60), (18, 220)]), "clip.mp4", Nothing()):
-            passed.append(frame.index)
+        for work in guard.watch(following(film([(17, 60), (18, 220)])), "clip.mp4", Nothing()):
+            passed.append(work.frame.index)
     assert refused.value.detail.startswith("clip.mp4: the rule bright refuses frame 17 at 1.700 s, ")
     assert passed == list(range(17))
     (found,) = guard.findings
@@ -100,8 +104,8 @@ def test_the_last_frame_passes_only_when_all_were_judged() -> None:
     """A judge that is asked for many at once has the last word before the film is whole."""
     guard, passed = Guard(Judge(at_once=50), ContentRules(refuse_permille=600)), list[int]()
     with pytest.raises(ContentRefused, match="frame 17"):
-        for frame in guard.watch(film([(17, 60), (18, 220)]), "c", Nothing()):
-            passed.append(frame.index)
+        for work in guard.watch(following(film([(17, 60), (18, 220)])), "c", Nothing()):
+            passed.append(work.frame.index)
     assert 34 not in passed
 
 
@@ -189,3 +193,17 @@ def test_a_judge_that_was_away_is_asked_again() -> None:
     earlier = guard.look(0, PICTURE, None, Nothing())
     assert [each.rule for each in guard.findings] == [UNJUDGED]
     assert guard.lacks([earlier])
+
+
+@pytest.mark.parametrize(("steps", "judged"), [("colour", True), ("label", False)])
+def test_who_only_marks_a_film_makes_nothing_that_would_be_judged(steps: str, judged: bool) -> None:
+    judge = Judge()
+    plan = compile_pipeline(PipelineSpec.parse_list(steps), 0)
+    passed = list[int]()
+    pass_frames(
+        plan, Casting([], FaceRule.parse("all"), allow_no_face=True), StreamInfo(120, 90, 35, is_still=False),
+        film([(17, 60), (18, 60)]), lambda frame: passed.append(frame.index),
+        conduct=Conduct(Nothing(), guard=Guard(judge, ContentRules())),
+    )  # fmt: skip
+    assert passed == list(range(35))
+    assert [each.place.frame for each in judge.asked] == ([0, 10, 17, 27, 34] if judged else [])

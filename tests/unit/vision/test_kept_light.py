@@ -39,7 +39,7 @@ def kept_of(rgb: np.ndarray, atlas: SourceAtlas) -> tuple[KeptLight, Relit]:
 
 def moved(by: tuple[float, float], scale: float = 1.0) -> np.ndarray:
     points = mesh(180 * scale, 200, 200)
-    points[:, :2] += np.float32(by)
+    points[:, :2] += np.array(by, np.float32)
     return points
 
 
