@@ -6,22 +6,28 @@ Moments are whole milliseconds since 1970 on the database's clock; amounts are w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, Protocol, TypeAlias
 
 from secondface.domain.accounts import Account, Actor, Key
+from secondface.domain.audit import HeadKind, SignedHead
 from secondface.domain.budgets import Budget, Spend
 from secondface.domain.deliveries import Delivery, Endpoint
 from secondface.domain.findings import Finding
-from secondface.domain.jobs import Event, Job, JobState, Lease, Segment, StopReason
+from secondface.domain.jobs import Event, Fact, Job, JobState, Lease, Segment, StopReason
 from secondface.domain.ledger import Entry
+from secondface.domain.one_time_codes import CodeBook
 from secondface.domain.pricing import Market, PriceBook, Usage
 from secondface.domain.protected import Protected, ProtectedPeople
+from secondface.domain.retention import Remains
 from secondface.domain.scaling import Worker
 
 Method: TypeAlias = Literal["GET", "PUT"]
+Facts: TypeAlias = Mapping[str, Fact]
+NO_FACTS: Facts = MappingProxyType({})
 
 
 # ---- time and names --------------------------------------------------------------------------------------------------
@@ -225,7 +231,22 @@ class Journal(Protocol):
         ...
 
     def broken(self) -> int | None:
-        """The first position whose digest does not fit what is written there, or the one before it; None: whole."""
+        """The first position after the last checkpoint whose digest does not fit; None: whole."""
+        ...
+
+    def save_head(self, head: SignedHead) -> None:
+        """Store a signed word of the chain."""
+        ...
+
+    def heads(self, kind: HeadKind, newest: int | None = None) -> Sequence[SignedHead]:
+        """The signed words of a kind, in the order of their positions: all, or so many of the last."""
+        ...
+
+    def prune(self, checkpoint: SignedHead, keep_subject: str) -> int:
+        """Store a checkpoint and remove the rows and signed words up to it; returns how many rows.
+
+        Rows of `keep_subject` stay without their addresses.
+        """
         ...
 
 
@@ -300,6 +321,46 @@ class Cache(Protocol):
         """Drop what has expired; returns how many."""
         ...
 
+    def forget(self, key: str) -> None:
+        """Drop one result, whether it has expired or not."""
+        ...
+
+
+class CodeBooks(Protocol):
+    """One-time codes by the key that they belong to."""
+
+    def save(self, book: CodeBook) -> None:
+        """Store a new book, or a changed one under its key."""
+        ...
+
+    def lock(self, key_id: str) -> CodeBook | None:
+        """A key's book; nobody else changes it before this transaction ends."""
+        ...
+
+    def drop(self, key_id: str) -> bool:
+        """Remove a key's book; whether there was one."""
+        ...
+
+
+class RemainsStore(Protocol):
+    """What is kept of jobs that ended."""
+
+    def save(self, remains: Remains) -> None:
+        """Store what is left of a job, or a change of it. The job is locked."""
+        ...
+
+    def find(self, job_ids: Iterable[str]) -> Mapping[str, Remains]:
+        """What is left of some jobs, by their ids."""
+        ...
+
+    def due(self, at_ms: int, inputs_h: int, output_h: int, limit: int = 100) -> Sequence[Remains]:
+        """Those with a part that was kept long enough, or with a deletion under way, oldest first."""
+        ...
+
+    def set_hours(self, account: str, inputs_h: int | None, output_h: int | None) -> None:
+        """Let what is left of an account's jobs be kept as its plan now says."""
+        ...
+
 
 class UnitOfWork(Protocol):
     """One transaction over all stores: whole, or not at all."""
@@ -320,6 +381,10 @@ class UnitOfWork(Protocol):
     def replays(self) -> Replays: ...
     @property
     def cache(self) -> Cache: ...
+    @property
+    def codes(self) -> CodeBooks: ...
+    @property
+    def remains(self) -> RemainsStore: ...
 
     def now_ms(self) -> int:
         """The database's clock at the start of this transaction."""
@@ -339,6 +404,44 @@ class Transactions(Protocol):
 
     def sole(self, task: str) -> AbstractContextManager[bool]:
         """Whether this process alone may do a task (a sweep) for the length of the block; False: another one does."""
+        ...
+
+
+# ---- secrets ---------------------------------------------------------------------------------------------------------
+
+
+class Signer(Protocol):
+    """The key that vouches for the audit, and a place outside of the database for its last word."""
+
+    @property
+    def public_key(self) -> str:
+        """By which others check its signatures, as hexadecimal digits."""
+        ...
+
+    def sign(self, words: bytes) -> str: ...
+
+    def holds(self, public_key: str, words: bytes, signature: str) -> bool:
+        """Whether a signature is one of that public key over these bytes."""
+        ...
+
+    def keep(self, text: str) -> None:
+        """Put a text where only the service itself writes, in place of the last one. Raises StorageUnavailable."""
+        ...
+
+    def kept(self) -> str | None:
+        """The text that was put there last."""
+        ...
+
+
+class Sealer(Protocol):
+    """Encrypts small secrets for a store that others may read."""
+
+    def seal(self, secret: str, belongs_to: str) -> str:
+        """The secret as a text that says nothing, bound to its owner's name."""
+        ...
+
+    def open(self, sealed: str, belongs_to: str) -> str:
+        """The secret again. Raises InternalFault where it is another owner's, or was sealed with another key."""
         ...
 
 
@@ -441,8 +544,13 @@ class Leases(Protocol):
         """Hand in a stored segment."""
         ...
 
-    def succeed(self, lease: Lease, usage: Usage, result: str, findings: tuple[Finding, ...] = ()) -> None:
-        """Hand in the key of the result: stored, charged and told in one transaction; with findings it is held."""
+    def succeed(
+        self, lease: Lease, usage: Usage, result: str, facts: Facts = NO_FACTS, *, findings: tuple[Finding, ...] = ()
+    ) -> None:  # fmt: skip
+        """Hand in the key of the result: stored, charged and told in one transaction; with findings it is held.
+
+        `facts` are written down with it: the result's digest, and the ids in its marks.
+        """
         ...
 
     def fail(

@@ -163,3 +163,14 @@ class InternalFault(ProviderFault):
     """
 
     code = "internal_fault"
+
+
+class AuditBroken(ProviderFault):
+    """The audit log is not what was written down.
+
+    `secondface audit verify` names the first entry that cannot be trusted; keep the database as it is and find out who
+    wrote to it.
+    API: Tell the operator of the service.
+    """
+
+    code = "audit_broken"

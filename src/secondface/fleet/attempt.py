@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from secondface.domain.ports import Finding, Grant, Leases, ObjectStore, Orders, StopReason, Usage
+from secondface.domain.ports import Facts, Finding, Grant, Leases, ObjectStore, Orders, StopReason, Stored, Usage
 from secondface.errors import (
     Cancelled,
     DiskFull,
@@ -138,15 +138,15 @@ class Attempt:
         """Do the job and tell how it ended. Raises nothing: whatever goes wrong is the end of this attempt alone."""
         try:
             with folder as place:
-                result = self._work(place)
+                result, facts = self._work(place)
         except BaseException as error:  # noqa: BLE001 - a job that breaks in a new way must not take others with it
             self._phases.finish()
             self._end_badly(error)
         else:
             self._phases.finish()
-            self._hand_in(result)
+            self._hand_in(result, facts)
 
-    def _work(self, place: Path) -> str:
+    def _work(self, place: Path) -> tuple[str, Facts]:
         self._checkpoint()
         self._phases.enter("fetch")
         order = WorkOrder.read(self.grant.spec)
@@ -200,18 +200,19 @@ class Attempt:
         if digest.hexdigest() != given.sha256:
             raise ObjectMissing("The stored file is another one than was accepted.", key=given.key)
 
-    def _store(self, report: RunReport) -> str:
+    def _store(self, report: RunReport) -> tuple[str, Facts]:
+        """Store the result; its key, and what the audit is to know of it."""
         lease, output = self.grant.lease, report.output
         prefix = f"jobs/{lease.job_id}/{lease.attempt}"
         said = json.dumps(_report_facts(report), ensure_ascii=False, default=str).encode()
         self._put(f"{prefix}/report.json", [said], "application/json")
         kind = mimetypes.guess_type(output.name)[0] or "application/octet-stream"
-        return self._put(f"{prefix}/{output.name}", self._chunks(output), kind)
+        stored = self._put(f"{prefix}/{output.name}", self._chunks(output), kind)
+        return stored.key, {"output_sha256": stored.sha256, "produce_id": report.produce_id}
 
-    def _put(self, key: str, chunks: Iterable[bytes], content_type: str) -> str:
+    def _put(self, key: str, chunks: Iterable[bytes], content_type: str) -> Stored:
         self._stored.append(key)
-        self._objects.put(key, chunks, content_type)
-        return key
+        return self._objects.put(key, chunks, content_type)
 
     def _chunks(self, path: Path) -> Generator[bytes]:
         with path.open("rb") as file:
@@ -225,11 +226,11 @@ class Attempt:
 
     # ---- how it ends -------------------------------------------------------------------------------------------------
 
-    def _hand_in(self, result: str) -> None:
+    def _hand_in(self, result: str, facts: Facts) -> None:
         try:
             found = self._findings()
             doubts = {"findings": found} if found else {}
-            self._tell(lambda usage: self._leases.succeed(self.grant.lease, usage, result, **doubts))
+            self._tell(lambda usage: self._leases.succeed(self.grant.lease, usage, result, facts, **doubts))
         except LeaseLost:
             self._drop()
         except SecondfaceError as error:
