@@ -6,7 +6,7 @@ brings no result, no bill and no webhook. Must not know how workers are made or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,8 +15,8 @@ from secondface.domain import jobs
 from secondface.domain.accounts import Actor
 from secondface.domain.billing import passes_limit
 from secondface.domain.findings import Finding
-from secondface.domain.jobs import Change, Fact, Job, Lease, Retries, Segment
-from secondface.domain.ports import NO_FACTS, Doorbell, Grant, Offer, Orders, Transactions
+from secondface.domain.jobs import Change, Job, Lease, Retries, Segment
+from secondface.domain.ports import NO_FACTS, Doorbell, Facts, Grant, Offer, Orders, Transactions
 from secondface.domain.pricing import Usage
 
 _SWEPT_AT_ONCE = 100
@@ -79,13 +79,12 @@ class LeaseDesk:
         )
 
     def succeed(
-        self, lease: Lease, usage: Usage, result: str, facts: Mapping[str, Fact] = NO_FACTS, *,
-        findings: tuple[Finding, ...] = (),
-    ) -> None:  # fmt: skip
+        self, lease: Lease, usage: Usage, result: str, findings: tuple[Finding, ...] = (), *, facts: Facts = NO_FACTS
+    ) -> None:
         def change(job: Job, at_ms: int) -> Change:
             if findings:
                 return jobs.hold(job, lease, at_ms, usage, result, findings, facts=facts)
-            return jobs.succeed(job, lease, at_ms, usage, result, facts)
+            return jobs.succeed(job, lease, at_ms, usage, result, facts=facts)
 
         self._change(lease, change)
 

@@ -301,8 +301,8 @@ def finish_segment(
 
 
 def succeed(
-    job: Job, lease: Lease, at_ms: int, usage: Usage, result: str, facts: Mapping[str, Fact] | None = None
-) -> Change:  # fmt: skip
+    job: Job, lease: Lease, at_ms: int, usage: Usage, result: str, *, facts: Mapping[str, Fact] | None = None
+) -> Change:
     """Store the result, even of a job that was asked to stop in the meantime. Raises LeaseLost."""
     attempt = _held(job, lease)
     over = _over(job, attempt, "succeeded", at_ms, "done", usage=usage)

@@ -545,8 +545,8 @@ class Leases(Protocol):
         ...
 
     def succeed(
-        self, lease: Lease, usage: Usage, result: str, facts: Facts = NO_FACTS, *, findings: tuple[Finding, ...] = ()
-    ) -> None:  # fmt: skip
+        self, lease: Lease, usage: Usage, result: str, findings: tuple[Finding, ...] = (), *, facts: Facts = NO_FACTS
+    ) -> None:
         """Hand in the key of the result: stored, charged and told in one transaction; with findings it is held.
 
         `facts` are written down with it: the result's digest, and the ids in its marks.

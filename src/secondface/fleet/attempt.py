@@ -230,7 +230,7 @@ class Attempt:
         try:
             found = self._findings()
             doubts = {"findings": found} if found else {}
-            self._tell(lambda usage: self._leases.succeed(self.grant.lease, usage, result, facts, **doubts))
+            self._tell(lambda usage: self._leases.succeed(self.grant.lease, usage, result, facts=facts, **doubts))
         except LeaseLost:
             self._drop()
         except SecondfaceError as error:

@@ -49,7 +49,7 @@ def test_the_life_of_a_job_is_in_the_audit_with_digests_and_no_content(service: 
     said = {"target_sha256": "11" * 32, "likeness_confirmed": True, "label_waiver": "shown beside it"}
     job = service.submit(said=said).job
     facts = {"output_sha256": "22" * 32, "produce_id": "33" * 16}
-    service.desk.succeed(service.claim().lease, active(10), "out", facts)
+    service.desk.succeed(service.claim().lease, active(10), "out", facts=facts)
     service.admission.refuse(service.owner, "invalid_option", {"target_sha256": "44" * 32})
     with service.transactions.view() as work:
         rows = {each.event.kind: each for each in work.journal.since(job.id)}
