@@ -41,7 +41,7 @@ def group() -> click.Group:
             _one("cancel", _cancel, _("Cancel a job."),
                  _("Cancel a job. What waits ends at once and costs nothing; what runs costs the seconds used.")),
             _one("approve", _approve, _("Let a job run that waits for approval."),
-                 _("Let a job run that waits for approval; not with the key that submitted it.")),
+                 _("Let a job run that waits for approval; not with a key of whoever submitted it.")),
             _one("reject", _reject, _("Refuse a job that waits for approval."),
                  _("Refuse a job that waits for approval; it costs nothing.")),
             _one("delete", _delete, _("Delete a job's inputs and result."),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from secondface.control.auth import Caller, holder_of
 from secondface.control.one_time_codes import OneTimeCodes
@@ -95,7 +96,7 @@ class JobRequests:
         caller.require("approve")
         with self._transactions.begin() as work:
             job = own(caller, work.jobs.lock(job_id))
-            _of_another(work, caller, job)
+            require_another(work, caller, job, "approve")
             job = self._settlement.apply(work, job, jobs.approve(job, caller.key_id, work.now_ms()), caller.actor)
         self._doorbell.ring(job.tier)
         return job
@@ -139,11 +140,12 @@ def own(caller: Caller, job: Job) -> Job:
     return job
 
 
-def _of_another(work: UnitOfWork, caller: Caller, job: Job) -> None:
+def require_another(work: UnitOfWork, caller: Caller, job: Job, deed: Literal["approve", "review"]) -> None:
+    """Let pass who did not submit the job. Raises ScopeMissing."""
     if job.key_id == caller.key_id:
-        raise ScopeMissing("The key that submitted a job cannot approve it.", scope="approve")
+        raise ScopeMissing(f"The key that submitted a job cannot {deed} it.", scope=deed)
     if holder_of(work, job.account, job.key_id) == holder_of(work, caller.account.id, caller.key_id):
-        raise ScopeMissing("Who submitted a job cannot approve it with another key.", scope="approve")
+        raise ScopeMissing(f"Who submitted a job cannot {deed} it with another key.", scope=deed)
 
 
 def _faces(work: UnitOfWork, job_id: str) -> int | None:

@@ -12,7 +12,8 @@ from secondface.domain.accounts import REGISTER
 from secondface.domain.audit import FIRST, Finding, Flaw, HeadKind, SignedHead
 from secondface.domain.audit_file import end_line, head_of, head_text, row_line, start_line
 from secondface.domain.chain import first_broken
-from secondface.domain.ports import Recorded, Signer, Transactions, UnitOfWork
+from secondface.domain.ports import Recorded, Transactions, UnitOfWork
+from secondface.domain.trust_ports import Signer
 from secondface.errors import AuditBroken
 from secondface.observe import log
 
@@ -41,8 +42,10 @@ class AuditTrail:
     def sign(self) -> SignedHead | None:
         """Sign the end of the chain, having checked what came since the last signed word; None where nothing did.
 
-        The word goes to the place outside of the database each time, into it now and then. Raises AuditBroken.
+        The word goes to the place outside of the database each time, into it now and then. It never takes the place of
+        one that the chain does not reach any more: a cut end would be forgotten. Raises AuditBroken.
         """
+        anchor, _ = self._anchor()  # before the look at the rows: those that it names are stored by then
         with self._transactions.view() as work:
             start, known = self._last_signed(work)
             at, digest = start
@@ -50,6 +53,10 @@ class AuditTrail:
                 if (bad := first_broken(rows, at, digest)) is not None:
                     raise AuditBroken(f"Entry {bad} is not what was sealed.", position=bad)
                 at, digest = rows[-1].position or at, rows[-1].digest or digest
+            if anchor is not None and self._lost(work, anchor, at):
+                raise AuditBroken(
+                    f"Entry {anchor.position}, the last one that was signed, is not there.", position=anchor.position
+                )
             now_ms = work.now_ms()
         if not at or (known is not None and known.position == at):
             return None
@@ -92,10 +99,13 @@ class AuditTrail:
     # ---- what is handed out ------------------------------------------------------------------------------------------
 
     def export(self) -> Generator[str]:
-        """The whole audit as JSON lines with a signed end; read it to its last line, or it counts as cut."""
+        """The whole audit as JSON lines with a signed end; read it to its last line, or it counts as cut. Where the
+        chain's own end is gone it has none."""
+        anchor, _ = self._anchor()
         with self._transactions.view() as work:
             (after, digest), _ = self._start(work)
             last, now_ms = self._end(work, after), work.now_ms()
+            lost = anchor is not None and self._lost(work, anchor, last.position or after if last else after)
         yield start_line(after, digest)
         at, until = after, last.position or after if last is not None else after
         end = last.digest or digest if last is not None else digest
@@ -106,13 +116,14 @@ class AuditTrail:
                 return  # they were pruned meanwhile: without its end the export says itself that it is cut
             yield from (row_line(each) for each in rows)
             at = rows[-1].position or until
-        yield end_line(self._signed("export", until, end, now_ms, (after, digest)))
+        if not lost:
+            yield end_line(self._signed("export", until, end, now_ms, (after, digest)))
 
     def check(self) -> Finding:
         """Look at the whole chain, every signed word in the database, and the one outside of it."""
+        anchor, spoilt = self._anchor()
         with self._transactions.view() as work:
             start, bad_start = self._start(work)
-            anchor, spoilt = self._anchor()
             words = [*work.journal.heads("head"), *([anchor] if anchor is not None else [])]
             finding = self._walked(work, start, words)
         if bad_start:
@@ -191,6 +202,14 @@ class AuditTrail:
         if word is None or word.public_key != self._signer.public_key or not self._holds(word):
             return None, True
         return word, False
+
+    def _lost(self, work: UnitOfWork, anchor: SignedHead, last: int) -> bool:
+        """Whether the chain, whose last row is `last`, does not hold what was signed outside of the database."""
+        if anchor.position > last:
+            return True
+        if anchor.position <= self._start(work)[0][0]:
+            return False  # pruned meanwhile, and the checkpoint vouches for it
+        return [each.digest for each in work.journal.audit(None, anchor.position - 1, 1)] != [anchor.digest]
 
     def _end(self, work: UnitOfWork, after: int) -> Recorded | None:
         last: Recorded | None = None

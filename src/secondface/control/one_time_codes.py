@@ -16,7 +16,8 @@ from pyotp.totp import TOTP
 from secondface.control.auth import Caller
 from secondface.domain.jobs import Event, Fact
 from secondface.domain.one_time_codes import SKEW_STEPS, STEP_S, CodeBook, Verdict, judge
-from secondface.domain.ports import Sealer, Transactions, UnitOfWork
+from secondface.domain.ports import Transactions, UnitOfWork
+from secondface.domain.trust_ports import Sealer
 from secondface.errors import AccessProblem, AccountMissing, CodeRefused, CodesMissing, RateLimited
 
 _CODE = re.compile(r"[0-9]{6}", re.ASCII)

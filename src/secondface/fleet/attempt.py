@@ -16,7 +16,18 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from secondface.domain.ports import Facts, Finding, Grant, Leases, ObjectStore, Orders, StopReason, Stored, Usage
+from secondface.domain.ports import (
+    NO_FACTS,
+    Facts,
+    Finding,
+    Grant,
+    Leases,
+    ObjectStore,
+    Orders,
+    StopReason,
+    Stored,
+    Usage,
+)
 from secondface.errors import (
     Cancelled,
     DiskFull,
@@ -87,6 +98,7 @@ class Attempt:
         self._ordered: StopReason | None = None
         self._held_until_s = time.monotonic() + place.terms.lease_ms / 1000
         self._stored: list[str] = []
+        self._facts: Facts = NO_FACTS
 
     @property
     def name(self) -> str:
@@ -138,15 +150,15 @@ class Attempt:
         """Do the job and tell how it ended. Raises nothing: whatever goes wrong is the end of this attempt alone."""
         try:
             with folder as place:
-                result, facts = self._work(place)
+                result = self._work(place)
         except BaseException as error:  # noqa: BLE001 - a job that breaks in a new way must not take others with it
             self._phases.finish()
             self._end_badly(error)
         else:
             self._phases.finish()
-            self._hand_in(result, facts)
+            self._hand_in(result)
 
-    def _work(self, place: Path) -> tuple[str, Facts]:
+    def _work(self, place: Path) -> str:
         self._checkpoint()
         self._phases.enter("fetch")
         order = WorkOrder.read(self.grant.spec)
@@ -200,15 +212,15 @@ class Attempt:
         if digest.hexdigest() != given.sha256:
             raise ObjectMissing("The stored file is another one than was accepted.", key=given.key)
 
-    def _store(self, report: RunReport) -> tuple[str, Facts]:
-        """Store the result; its key, and what the audit is to know of it."""
+    def _store(self, report: RunReport) -> str:
         lease, output = self.grant.lease, report.output
         prefix = f"jobs/{lease.job_id}/{lease.attempt}"
         said = json.dumps(_report_facts(report), ensure_ascii=False, default=str).encode()
         self._put(f"{prefix}/report.json", [said], "application/json")
         kind = mimetypes.guess_type(output.name)[0] or "application/octet-stream"
         stored = self._put(f"{prefix}/{output.name}", self._chunks(output), kind)
-        return stored.key, {"output_sha256": stored.sha256, "produce_id": report.produce_id}
+        self._facts = {"output_sha256": stored.sha256, "produce_id": report.produce_id}
+        return stored.key
 
     def _put(self, key: str, chunks: Iterable[bytes], content_type: str) -> Stored:
         self._stored.append(key)
@@ -226,11 +238,11 @@ class Attempt:
 
     # ---- how it ends -------------------------------------------------------------------------------------------------
 
-    def _hand_in(self, result: str, facts: Facts) -> None:
+    def _hand_in(self, result: str) -> None:
         try:
             found = self._findings()
             doubts = {"findings": found} if found else {}
-            self._tell(lambda usage: self._leases.succeed(self.grant.lease, usage, result, facts=facts, **doubts))
+            self._tell(lambda usage: self._leases.succeed(self.grant.lease, usage, result, facts=self._facts, **doubts))
         except LeaseLost:
             self._drop()
         except SecondfaceError as error:

@@ -221,7 +221,7 @@ class AsyncClient:
         return await self._run(reviews.review(job_id, self._retries))
 
     async def approve_review(self, job_id: str, reason: str) -> ReviewView:
-        """Hand a held result out; not with the key that submitted the job."""
+        """Hand a held result out; not with a key of whoever submitted the job."""
         return await self._run(reviews.decide(job_id, "approve", reason, self._retries))
 
     async def refuse_review(self, job_id: str, reason: str) -> ReviewView:

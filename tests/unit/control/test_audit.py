@@ -72,6 +72,28 @@ def test_a_broken_chain_is_not_signed_on(service: Service) -> None:
     assert (found.flaw, found.first_bad) == ("entry", events[last - 1].position)
 
 
+def test_a_cut_end_is_found_whatever_the_service_writes_after_it(service: Service) -> None:
+    told(service, 3)
+    service.audit.sign()
+    told(service, 3)
+    service.audit.sign()
+    word = service.audit_key.word
+    shelf = shelves(service)
+    for number in sorted(shelf.events)[-2:]:
+        del shelf.events[number]
+    for more in range(3):
+        with pytest.raises(AuditBroken):
+            service.audit.step()
+        found = service.audit.check()
+        assert found.flaw == ("truncated" if more < 2 else "rewritten"), more
+        assert check(service.audit.export(), holds, service.audit_key.public_key).flaw == "truncated"
+        told(service, 1)
+    assert service.audit_key.word == word, "it is the only witness"
+    service.audit_key.word = None  # an operator who put a backup back moves it away
+    service.audit.step()
+    assert service.audit.check().whole and service.audit.check().anchored
+
+
 def test_old_entries_go_behind_a_signed_checkpoint_and_the_rest_stays_whole(service: Service) -> None:
     told(service, 5)
     told(service, 1, REGISTER)
