@@ -196,12 +196,6 @@ class Accounts:
         with self._transactions.view() as work:
             return work.journal.audit(None, after, min(limit, 1000))
 
-    def audit_break(self, caller: Caller) -> int | None:
-        """The first position at which the audit's chain does not hold; None where it is whole."""
-        caller.require("admin")
-        with self._transactions.view() as work:
-            return work.journal.broken()
-
 
 def accounts_of(work: UnitOfWork) -> list[Account]:
     """Every account, in the order of opening, for parts of the service itself."""

@@ -143,9 +143,9 @@ def own(caller: Caller, job: Job) -> Job:
 def require_another(work: UnitOfWork, caller: Caller, job: Job, deed: Literal["approve", "review"]) -> None:
     """Let pass who did not submit the job. Raises ScopeMissing."""
     if job.key_id == caller.key_id:
-        raise ScopeMissing(f"The key that submitted a job cannot {deed} it.", scope=deed)
+        raise ScopeMissing("The key that submitted a job cannot let it pass.", scope=deed)
     if holder_of(work, job.account, job.key_id) == holder_of(work, caller.account.id, caller.key_id):
-        raise ScopeMissing(f"Who submitted a job cannot {deed} it with another key.", scope=deed)
+        raise ScopeMissing("Who submitted a job cannot let it pass with another key.", scope=deed)
 
 
 def _faces(work: UnitOfWork, job_id: str) -> int | None:

@@ -21,10 +21,11 @@ SecondfaceError                       code, fault, retryable, remedy
 └── ProviderFault                     fault "provider": ours; never charged
     ├── ModelMissing, ModelCorrupt, ModelFailed, StepFailed, DeviceUnavailable, CageUnavailable
     ├── ScannerUnavailable            no file is used that could not be scanned
+    ├── AuditBroken                   the audit is not what was written down, so nothing more of it is signed
     ├── MarkMissing                   an output could not be marked, so it is not handed out
     ├── SigningUnavailable            there is no key to sign outputs with
     ├── LeaseLost, WorkerLost, InputPoisonous, StorageUnavailable, ModerationUnavailable
-    └── EncodeFailed, DiskFull, InternalFault, AuditBroken
+    └── EncodeFailed, DiskFull, InternalFault
 
 The first line of a class's docstring is its default message, the rest is the remedy; a part that begins with
 `API:` is the remedy in the words of the HTTP API, where those of the command line do not serve. Arguments are
