@@ -15,7 +15,19 @@ from secondface.errors import SecondfaceError
 from secondface.gateway import refusals
 from secondface.sdk import problems
 
-_PARTS = ("tree", "requests", "files", "faces", "access", "jobs", "moderation", "provider", "signing")
+_PARTS = (
+    "tree",
+    "requests",
+    "files",
+    "faces",
+    "access",
+    "jobs",
+    "second_authorisation",
+    "retention",
+    "moderation",
+    "provider",
+    "signing",
+)
 _PLACES = (*(f"{errors.__name__}.{part}" for part in _PARTS), refusals.__name__, problems.__name__)
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "errors"
 _PAYS = {

@@ -194,6 +194,33 @@ class Settings(BaseSettings):
     scanner_answer_s: int = Field(
         default=300, ge=1, le=3_600, description="Seconds that the scanner may take for one file; then it is refused."
     )
+    secrets_dir: str = Field(
+        default="",
+        description="Folder of the service's own keys, which sign the audit and encrypt one-time codes; empty is "
+        "data_dir. Servers of one database share it.",
+    )
+    retain_inputs_h: int = Field(
+        default=72,
+        ge=0,
+        le=100_000,
+        description="Hours after a job's end for which its inputs are kept; an account's plan may say another number.",
+    )
+    retain_outputs_h: int = Field(
+        default=720,
+        ge=0,
+        le=100_000,
+        description="Hours after a job's end for which its result is kept; an account's plan may say another number.",
+    )
+    approval_wait_h: int = Field(
+        default=24, ge=1, le=8_760, description="Hours after which a job that nobody approved ends by itself."
+    )
+    audit_retain_days: int = Field(
+        default=366,
+        ge=184,
+        le=36_600,
+        description="Days for which the audit is kept: half a year at least, as long as labels that were left off "
+        "must be known.",
+    )
     workers_least: int = Field(
         default=0, ge=0, le=1024, description="Worker processes that are always there; 0 lets the last one go."
     )

@@ -13,38 +13,46 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
+from pyotp.totp import TOTP
 
 from secondface.compose.service import server
-from secondface.compose.stores import open_stores
+from secondface.compose.stores import open_stores, signer_of
 from secondface.control.admission import Probed, Rate, Submission
+from secondface.control.audit import AuditTrail
 from secondface.control.auth import Caller
 from secondface.control.autoscaler import Autoscaler
 from secondface.control.housekeeping import Housekeeping
 from secondface.control.leftovers import Leftovers
 from secondface.control.occupancy import Occupancy
+from secondface.control.retention import Retention
 from secondface.control.scheduler import LeaseDesk, Times
 from secondface.control.screening import Screening
 from secondface.control.settlement import Settlement
+from secondface.control.waiting_room import WaitingRoom
 from secondface.domain.accounts import ROLE_SCOPES, Plan
 from secondface.domain.findings import Finding
 from secondface.domain.jobs import LIVE_JOBS, Job
 from secondface.domain.ports import Grant, Offer, Worker
 from secondface.domain.pricing import PriceRow, Usage
 from secondface.domain.scaling import Policy
-from secondface.errors import JobMissing, JobSettled, LeaseLost, MalwareFound
+from secondface.errors import CodeRefused, JobMissing, JobSettled, LeaseLost, MalwareFound
 from secondface.gateway.outgoing import Outgoing
 from secondface.gateway.sender import Sender
 from secondface.gateway.watch import Watch
 from secondface.settings import load_settings
+from secondface.spec.work import StoredInput, WorkOrder
 from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.machine import RandomIds
 from tests.chaos.books import check_books
 
+WATCHED = ("approved", "rejected", "forgotten", "confirmed", "coded")
+"""Those that need a second authorisation."""
 DOUBTFUL = ("shown", "hidden")
 """Those whose results a reviewer hands out, or keeps back."""
-JOBS = ("plain", "faulty", "caller", "preempted", "silent", "crashed", "approved", "rejected", "cancelled", *DOUBTFUL)
+JOBS = ("plain", "faulty", "caller", "preempted", "silent", "crashed", *WATCHED, "cancelled", *DOUBTFUL)
 _ENDS = {
-    "faulty": "failed", "caller": "failed", "rejected": "cancelled", "cancelled": "cancelled", "hidden": "failed",
+    "faulty": "failed", "caller": "failed", "rejected": "cancelled", "cancelled": "cancelled", "forgotten": "expired",
+    "hidden": "failed",
 }  # fmt: skip
 _FOUND = (Finding(rule="nsfw", verdict="hold", input="target", frame=75, at_ms=3000, score_permille=612),)
 _FACE = (0.5,) * 128
@@ -106,6 +114,9 @@ class Story:
         self.autoscaler = Autoscaler(transactions, self.fleet, (Policy(tier=settings.tier),))
         self.occupancy = Occupancy(transactions, self.fleet, self.stores.clock, tier=settings.tier, micros_per_s=7)
         self.housekeeping, self.leftovers = Housekeeping(transactions), Leftovers(transactions, self.stores.objects)
+        self.waiting_room = WaitingRoom(transactions, Settlement(ids), 0)
+        self.audit = AuditTrail(transactions, signer_of(settings))
+        self.retention = Retention(transactions, self.stores.objects, inputs_h=0, outputs_h=1_000)
         self.screening = Screening(_Scanner(), self.stores.objects, transactions)
         self.watch = Watch(self.service, CollectorRegistry())
         self.sender = Sender(self.service, _Receiver(), lambda _what: None)
@@ -147,12 +158,16 @@ class Story:
         accounts.deposit(self.owner, "default", 1_000_000, "transfer-1")
         accounts.set_budget(self.owner, "account:default", "month", 10**12)
         accounts.set_price(self.owner, PriceRow(tier=self.tier, price_micros=301))
-        key, _ = accounts.issue_key(self.owner, "default", "approver")
+        key, _ = accounts.issue_key(self.owner, "default", "approver", person="somebody else")
         accounts.revoke_key(self.owner, "default", key.id)
         self.approver = Caller(account, key.id, ROLE_SCOPES["approver"])
         hook = self.service.subscriptions.subscribe(self.owner, "https://receiver.example/")
         self.service.subscriptions.set_enabled(self.owner, hook.id, enabled=False)
         self.service.subscriptions.set_enabled(self.owner, hook.id, enabled=True)
+        codes = self.service.codes
+        codes.enrol(self.owner, "default", self.approver.key_id)
+        codes.drop(self.owner, "default", self.approver.key_id)
+        self.secret = codes.enrol(self.owner, "default", self.owner.key_id).secret
         account = accounts.standing(self.owner).account
         self.owner = Caller(account, self.owner.key_id, self.owner.scopes)
         self.reviewer = Caller(account, key.id, ROLE_SCOPES["reviewer"])
@@ -175,10 +190,22 @@ class Story:
     def submit(self) -> None:
         for name in (*JOBS, *self.stopped):
             submission = Submission(
-                spec="{}", digest=name, tier=self.tier, idempotency_key=name, rate=Rate(active_us=100_000),
-                probed=Probed(frames=10, faces=5 if name in ("approved", "rejected") else 1),
+                spec=self._order(name), digest=name, tier=self.tier, idempotency_key=name,
+                rate=Rate(active_us=100_000), probed=Probed(frames=10, faces=5 if name in WATCHED else 1),
+                one_time_code=self._code() if name == "coded" else None,
             )  # fmt: skip
             self.jobs[name] = self.service.admission.submit(self.owner, submission).job.id
+        self.service.admission.refuse(self.owner, "invalid_option", {})
+
+    def _order(self, name: str) -> str:
+        key = f"uploads/default/{name.replace(' ', '_')}"
+        stored = self.stores.objects.put(key, [name.encode()], "image/png")
+        target = StoredInput(key=key, name="target.png", sha256=stored.sha256, size_bytes=stored.size_bytes)
+        return WorkOrder(target=target, output_name="out.png").model_dump_json()
+
+    def _code(self, steps: int = 0) -> str:
+        """What an authenticator shows, or will show some steps later."""
+        return TOTP(self.secret).generate_otp(self.service.clock.now_ms() // 30_000 + steps)
 
     def judge(self) -> None:
         requests = self.service.requests
@@ -186,6 +213,9 @@ class Story:
         for act, name in ((requests.approve, "approved"), (requests.reject, "rejected")):
             with contextlib.suppress(JobSettled):
                 act(self.approver, self.jobs[name])
+        with contextlib.suppress(JobSettled, CodeRefused):
+            requests.confirm(self.owner, self.jobs["confirmed"], self._code(1))  # the first one is spent
+        self.waiting_room.step()
 
     def review(self) -> None:
         reviews = self.service.reviews
@@ -264,6 +294,9 @@ class Story:
         asyncio.run(self.sender.step())
         self.stores.objects.tidy()
         self.leftovers.step()
+        self.audit.step()
+        self.retention.delete(self.owner, self.jobs["plain"])
+        self.retention.step()
 
     def check(self) -> None:
         self.housekeeping.step()
@@ -282,9 +315,21 @@ class Story:
             ended = "cancelled" if name in self.stopped else _ENDS.get(name, "succeeded")
             assert job.state == ended, (name, job)
         self._check_hooks()
-        wanted = {job.result for job in jobs if job.result is not None}
+        self._check_deleted()
+        wanted = {job.result for job in jobs if job.result is not None and job.id != self.jobs["plain"]}
         assert set(self.stores.objects.keys("jobs/")) == wanted
         assert not list(self.stores.objects.path(next(iter(wanted))).parents[3].rglob("*.part"))
+
+    def _check_deleted(self) -> None:
+        """Who asked has one receipt for all; nothing of it is left, and its audit is whole behind its checkpoint."""
+        receipts = self.retention.receipts(self.owner, self.jobs["plain"])
+        assert [each.event.facts["what"] for each in receipts] == ["inputs+output"]
+        assert not self.stores.objects.keys(f"jobs/{self.jobs['plain']}/")
+        with self.stores.transactions.view() as work:
+            first = min(work.jobs.get(job_id).created_ms for job_id in self.jobs.values())
+        self.audit.prune(first)
+        found = self.audit.check()
+        assert found.whole and found.anchored, found
 
     def _check_hooks(self) -> None:
         told = self.service.subscriptions.deliveries(self.owner, limit=200)

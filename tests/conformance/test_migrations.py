@@ -16,6 +16,7 @@ from secondface.errors import InvalidSetting, StorageUnavailable
 from secondface.storage import migrations
 from secondface.storage.database import Database
 from secondface.storage.sql_journal import SqlJournal
+from secondface.storage.sql_trust import SqlRemains
 from secondface.storage.tables import METADATA
 
 
@@ -127,3 +128,26 @@ def test_a_file_that_is_no_database_has_our_name_for_it(tmp_path: Path) -> None:
     with pytest.raises(StorageUnavailable), database.transaction():
         pass
     database.close()
+
+
+def test_jobs_that_ended_before_leave_behind_what_they_have(database: Database) -> None:
+    migrations.upgrade(database, "0002")
+    with database.transaction() as connection:
+        for name, state, ended_ms, result in _OLD_JOBS:
+            connection.exec_driver_sql(_OLD_JOB.format(name=name, state=state, ended_ms=ended_ms, result=result))
+    migrations.upgrade(database)
+    with database.transaction() as connection:
+        found = SqlRemains(connection).find([name for name, *_ in _OLD_JOBS])
+    assert {name: (each.ended_ms, each.inputs, each.output) for name, each in found.items()} == {
+        "job_good": (5, "kept", "kept"), "job_bad": (6, "kept", "none"),
+    }  # fmt: skip
+
+
+_OLD_JOBS = (
+    ("job_good", "succeeded", "5", "'jobs/job_good/1/out.png'"), ("job_bad", "failed", "6", "NULL"),
+    ("job_live", "queued", "NULL", "NULL"),
+)  # fmt: skip
+_OLD_JOB = """INSERT INTO jobs (id, account, key_id, tier, priority, state, spec, price, currency, hold_micros,
+expected_ms, turn, created_ms, queued_ms, not_before_ms, ended_ms, result, done_frames, total_frames, suspect,
+last_attempt) VALUES ('{name}', 'a', 'k', 'cpu', 0, '{state}', '{{}}', '{{}}', 'CNY', 0, 1, 0, 1, 1, 0, {ended_ms},
+{result}, 0, 0, false, 0)"""

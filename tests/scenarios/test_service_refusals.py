@@ -46,7 +46,9 @@ def test_options_that_a_service_cannot_take(
     assert secondface.files() == set()
 
 
-@pytest.mark.parametrize("option", [("--max-cost", "1"), ("--detach",), ("--deadline", "5")])
+@pytest.mark.parametrize(
+    "option", [("--max-cost", "1"), ("--detach",), ("--deadline", "5"), ("--one-time-code", "123456")]
+)
 def test_options_that_only_a_service_can_take(secondface: World, option: tuple[str, ...]) -> None:
     told = secondface("run", "-s", secondface.person_a, "-t", secondface.person_b, "-o", "out.png", *option)
     assert told.code == 3

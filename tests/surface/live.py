@@ -18,15 +18,19 @@ import uvicorn
 from secondface.control.accounts import Accounts
 from secondface.control.admission import Admission
 from secondface.control.approvals import JobRequests
+from secondface.control.audit import AuditTrail
 from secondface.control.auth import Keyring, Rates
 from secondface.control.housekeeping import Housekeeping
+from secondface.control.one_time_codes import OneTimeCodes
 from secondface.control.protected import ProtectedRegister
+from secondface.control.retention import Retention
 from secondface.control.reviews import Reviews
 from secondface.control.scheduler import LeaseDesk
 from secondface.control.screening import Screening
 from secondface.control.settlement import Settlement
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
+from secondface.control.waiting_room import WaitingRoom
 from secondface.domain import ledger
 from secondface.domain.accounts import Account, Plan, Role
 from secondface.domain.ports import Grant, Offer, Scanner, Stored
@@ -47,6 +51,7 @@ from secondface.storage.links import Links
 from secondface.storage.machine import MachineClock, RandomIds
 from secondface.storage.memory import MemoryTransactions
 from secondface.storage.memory_objects import MemoryObjects
+from tests.hand_key import HandKey, hand_sealer
 
 FUNDS = 10_000_000
 STILL = b"PICTURE 800x600 of one"
@@ -78,12 +83,16 @@ class Live:
         links = Links(f"{self.url}/v1/files", (b"s" * 32,), self.clock)
         self.objects = MemoryObjects(links)
         settlement = Settlement(self.ids)
+        codes, self.audit_key = OneTimeCodes(self.transactions, hand_sealer()), HandKey()
         self.desk = LeaseDesk(self.transactions, settlement, self.bell)
         self.lacking: list[str] = []
         self.service = Service(
             transactions=self.transactions, objects=self.objects, clock=self.clock, ids=self.ids,
-            keyring=self.keyring, admission=Admission(self.transactions, settlement, self.bell, self.ids),
-            requests=JobRequests(self.transactions, settlement, self.bell), rates=Rates(self.clock),
+            keyring=self.keyring, admission=Admission(self.transactions, settlement, self.bell, self.ids, codes),
+            requests=JobRequests(self.transactions, settlement, self.bell, codes), rates=Rates(self.clock),
+            codes=codes, waiting_room=WaitingRoom(self.transactions, settlement, 86_400),
+            retention=Retention(self.transactions, self.objects, inputs_h=72, outputs_h=720),
+            audit=AuditTrail(self.transactions, self.audit_key),
             accounts=Accounts(self.transactions, self.keyring, self.ids),
             subscriptions=Subscriptions(self.transactions, self.ids, plain_http=True), speeds=Speeds(),
             reviews=Reviews(self.transactions, settlement),
@@ -191,6 +200,7 @@ class Live:
 
     def seal(self) -> None:
         Housekeeping(self.transactions).step()
+        self.service.audit.step()
 
     def _inspect(self, stored: Stored) -> InputFacts:
         words = b"".join(self.objects.read(stored.key)).split()

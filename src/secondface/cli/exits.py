@@ -45,8 +45,8 @@ def exits() -> tuple[Exit, ...]:
         Exit(
             NEGATIVE,
             _(
-                "The answer is no: verify found no marks or an altered one, or doctor found something broken or a "
-                "guard that is off."
+                "The answer is no: verify found no marks, an altered one or a changed audit, or doctor found something "
+                "broken or a guard that is off."
             ),
         ),
         Exit(USAGE, _("The command line could not be understood.")),

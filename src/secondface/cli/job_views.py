@@ -44,6 +44,7 @@ def show_job(screen: Screen, job: JobView) -> None:
         (_("tier"), job.tier), (_("price per device second"), format_micros(job.price_micros, job.currency)),
         (_("set aside"), format_micros(job.hold_micros, job.currency)), (_("cost"), cost),
         (_("made at"), moment(job.created_ms)),
+        (_("to be approved by"), "" if job.approve_by_ms is None else moment(job.approve_by_ms)),
         (_("ended at"), "" if job.ended_ms is None else moment(job.ended_ms)),
     ]  # fmt: skip
     screen.rows([(f"  {name}", value) for name, value in rows if value])
@@ -124,7 +125,9 @@ def state_word(state: str) -> str:
 
 
 def cause_note(job: JobView) -> str:
-    """Why a job that did nothing has a result."""
+    """Why a job that did nothing has a result, or one that did has none."""
+    if job.data_deleted:
+        return _("its files were deleted")
     return _("the result of an earlier, equal job; it costs nothing") if job.cause == "cached" else ""
 
 

@@ -8,6 +8,7 @@ from typing import Any, cast, get_args
 import click
 
 from secondface.cli.commands import Command, Session, json_option, service_options, subgroup
+from secondface.cli.deletions import show_deletions
 from secondface.cli.job_views import (
     event_line,
     job_object,
@@ -21,6 +22,7 @@ from secondface.cli.language import gettext as _
 from secondface.cli.remote import asked
 from secondface.cli.signals import cancel_on_signals
 from secondface.errors import OutputOccupied
+from secondface.spec.trust import DeletionPage
 from secondface.spec.views import JobStateName, JobView
 
 
@@ -39,9 +41,14 @@ def group() -> click.Group:
             _one("cancel", _cancel, _("Cancel a job."),
                  _("Cancel a job. What waits ends at once and costs nothing; what runs costs the seconds used.")),
             _one("approve", _approve, _("Let a job run that waits for approval."),
-                 _("Let a job run that waits for approval; not with the key that submitted it.")),
+                 _("Let a job run that waits for approval; not with a key of whoever submitted it.")),
             _one("reject", _reject, _("Refuse a job that waits for approval."),
                  _("Refuse a job that waits for approval; it costs nothing.")),
+            _one("delete", _delete, _("Delete a job's inputs and result."),
+                 _("Delete the inputs and the result of a job that has ended, and show the receipt. The audit keeps "
+                   "digests only.")),
+            _one("deletions", _deletions, _("Show the receipts of what was deleted of a job."),
+                 _("Show the receipts of what was deleted of a job, because somebody asked or its time was over.")),
         ],
     )  # fmt: skip
 
@@ -135,6 +142,25 @@ def _reject(context: click.Context, job: str, json: bool) -> None:
     own, client = asked(context, json=json)
     with client:
         _tell(own, client.reject(job))
+
+
+def _delete(context: click.Context, job: str, json: bool) -> None:
+    own, client = asked(context, json=json)
+    with client:
+        _tell_deletions(own, client.delete_data(job))
+
+
+def _deletions(context: click.Context, job: str, json: bool) -> None:
+    own, client = asked(context, json=json)
+    with client:
+        _tell_deletions(own, client.deletions(job))
+
+
+def _tell_deletions(own: Session, page: DeletionPage) -> None:
+    if own.screen.mode == "json":
+        own.screen.object(page.model_dump())
+    else:
+        show_deletions(own.screen, page)
 
 
 def _events(context: click.Context, job: str, json: bool) -> None:

@@ -23,6 +23,8 @@ from secondface.errors import Cancelled, InternalFault, InvalidSetting, Secondfa
 def build() -> click.Group:
     """All commands, with help in the language that was chosen."""
     from secondface.cli import (
+        approvals,
+        audit,
         billing,
         config,
         demo,
@@ -51,7 +53,8 @@ def build() -> click.Group:
         commands=[
             run.command(), quote.command(), demo.command(), steps.command(), models.group(), doctor.command(),
             config.group(), verify.command(), serve.command(), worker.command(),
-            jobs.group(), reviews.group(), keys.group(), protected.group(), *billing.commands(),
+            jobs.group(), approvals.group(), reviews.group(), keys.group(), protected.group(), audit.group(),
+            *billing.commands(),
         ],
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
         no_args_is_help=True,

@@ -89,7 +89,10 @@ def _submit(client: Client, each: _Work, options: RunOptions, bar: JobBar, *, se
     try:
         sources, mapping, words = job_words(each.request, options)
         reference = each.request.faces.like
-        each.job = client.submit(sources, each.request.target, reference=reference, mapping=mapping, **words)
+        each.job = client.submit(
+            sources, each.request.target, reference=reference, mapping=mapping,
+            one_time_code=options["one_time_code"], **words,
+        )  # fmt: skip
     except SecondfaceError as error:
         if isinstance(error, Cancelled) or not several:
             raise

@@ -24,7 +24,7 @@ def group() -> click.Group:
         [
             _list_command(), _show_command(), _result_command(),
             _decision("approve", _approve, _("Hand a held result out."),
-                      _("Hand a held result out; not with the key that submitted the job.")),
+                      _("Hand a held result out; not with a key of whoever submitted the job.")),
             _decision("refuse", _refuse, _("Keep a held result back for good."),
                       _("Keep a held result back for good. The job's caller reads the reason, and pays the seconds "
                         "that the device worked.")),

@@ -91,7 +91,7 @@ def set_mode(own: Session, *, quiet: bool, json: bool) -> None:
 
 def require_no_service_options(options: RunOptions) -> None:
     """Refuse what only a service can do, instead of leaving it out in silence. Raises InvalidOption."""
-    for name in ("max_cost", "priority", "deadline", "likeness_confirmed", "detach"):
+    for name in ("max_cost", "priority", "deadline", "likeness_confirmed", "one_time_code", "detach"):
         if options[name] is not None and options[name] is not False:  # an empty word and a 0 were said too
             raise InvalidOption(f"--{name.replace('_', '-')} is for a service; give --server.", option=name)
 

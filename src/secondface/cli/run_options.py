@@ -59,6 +59,7 @@ class RunOptions(TypedDict):
     priority: int | None
     deadline: int | None
     likeness_confirmed: bool
+    one_time_code: str | None
     detach: bool
     quiet: bool
     json: bool
@@ -190,6 +191,9 @@ def _service_options(*, needs_output: bool) -> list[click.Parameter]:
                      help=_("Higher goes first among your own jobs.")),
         click.Option(["--deadline"], type=click.IntRange(1, 30 * 86_400), metavar=_("SECONDS"),
                      help=_("Give it up if it has not ended by then; that costs nothing.")),
+        click.Option(["--one-time-code"], metavar=_("CODE"), hidden=not needs_output,
+                     help=_("A fresh code of your key, where the plan wants a second authorisation; without it the "
+                            "job waits for somebody else's approval.")),
         click.Option(["--likeness-confirmed"], is_flag=True,
                      help=_("You say that you may use the likenesses of the sources.")),
         click.Option(["--detach"], is_flag=True, hidden=not needs_output,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from secondface.control.autoscaler import Autoscaler
@@ -37,6 +37,10 @@ class Rounds:
     tidy_parts: Callable[[], int]
     tidy_workrooms: Callable[[], int]
     clock: Clock
+    chores: Mapping[str, Callable[[], object]] = field(default_factory=dict[str, Callable[[], object]])
+    """What else is done beside the housekeeping, by name; one that fails keeps none of the others."""
+    tidying: Mapping[str, Callable[[], object]] = field(default_factory=dict[str, Callable[[], object]])
+    """The same beside tidying."""
     dead: list[str] = field(default_factory=list[str])
     """Crashed workers whose jobs have not been taken back yet: the database may be away when they are found."""
 
@@ -63,9 +67,13 @@ class Rounds:
     def keep(self) -> None:
         """Seal the journal, forget what is old."""
         self.housekeeping.step()
+        for name, chore in self.chores.items():
+            _attempted(name, chore)
 
     def tidy(self) -> None:
         """Remove files that nobody will finish or fetch."""
+        for name, chore in self.tidying.items():
+            _attempted(name, chore)
         removed = self.tidy_parts() + self.leftovers.step()
         if removed:
             log("rounds.tidied", files=removed)
@@ -120,7 +128,7 @@ class RoundThreads:
             self._stopped.wait(_KEEP_S)
 
 
-def _attempted(name: str, step: Callable[[], None]) -> None:
+def _attempted(name: str, step: Callable[[], object]) -> None:
     """A step that fails is tried again in the next round: a database that is away comes back."""
     try:
         step()

@@ -8,23 +8,27 @@ from pathlib import Path
 
 from secondface.compose.rounds import Rounds, RoundThreads
 from secondface.compose.signing import marks_view, signing_key, trusted_roots
-from secondface.compose.stores import Stores, open_stores
+from secondface.compose.stores import Stores, open_stores, sealer_of, signer_of
 from secondface.compose.work import lease_desk, local_fleet, most_workers, workrooms
 from secondface.control.accounts import Accounts
 from secondface.control.admission import Admission
 from secondface.control.approvals import JobRequests
+from secondface.control.audit import AuditTrail
 from secondface.control.auth import Keyring, Rates
 from secondface.control.autoscaler import Autoscaler
 from secondface.control.housekeeping import Housekeeping
 from secondface.control.leftovers import Leftovers
 from secondface.control.occupancy import Occupancy
+from secondface.control.one_time_codes import OneTimeCodes
 from secondface.control.protected import ProtectedRegister
+from secondface.control.retention import Retention
 from secondface.control.reviews import Reviews
 from secondface.control.screening import Screening
 from secondface.control.settlement import Settlement
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
 from secondface.control.uploads import Uploads
+from secondface.control.waiting_room import WaitingRoom
 from secondface.domain.ports import Scanner, Stored
 from secondface.domain.protected import Descriptor
 from secondface.domain.scaling import Floor, Policy
@@ -63,6 +67,7 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
     """
     signing_key(settings)  # workers need it: what is wrong with it is said before any of them starts
     stores, ids = open_stores(settings, base_url), RandomIds()
+    signer, sealer = signer_of(settings), sealer_of(settings)
     migrations.upgrade(stores.database)
     transactions, settlement = stores.transactions, Settlement(ids)
     inner = LocalDoorbell()
@@ -70,6 +75,12 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
     fleet = local_fleet(settings, inner.ring, news.spread)
     bell = RelayedBell(inner, fleet.announce)
     autoscaler = Autoscaler(transactions, fleet, (scaling_policy(settings),))
+    codes = OneTimeCodes(transactions, sealer)
+    waiting_room = WaitingRoom(transactions, settlement, settings.approval_wait_h * 3_600)
+    audit = AuditTrail(transactions, signer, settings.audit_retain_days)
+    retention = Retention(
+        transactions, stores.objects, inputs_h=settings.retain_inputs_h, outputs_h=settings.retain_outputs_h
+    )
     uploads = Uploads(transactions, stores.objects, stores.clock, ids, settings.upload_keep_h * 3_600)
     rounds = Rounds(
         tier=settings.tier, fleet=fleet, desk=lease_desk(settings, stores, bell), autoscaler=autoscaler,
@@ -78,6 +89,7 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
         ),
         housekeeping=Housekeeping(transactions), leftovers=Leftovers(transactions, stores.objects),
         tidy_parts=lambda: stores.objects.tidy() + uploads.step(),
+        chores={"audit": audit.step, "waiting_room": waiting_room.step}, tidying={"retention": retention.step},
         tidy_workrooms=lambda: tidy(workrooms(settings)), clock=stores.clock,
     )  # fmt: skip
     threads = RoundThreads(rounds, inner)
@@ -90,8 +102,9 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
 
     return Service(
         transactions=transactions, objects=stores.objects, clock=stores.clock, ids=ids, keyring=keyring,
-        admission=Admission(transactions, settlement, bell, ids),
-        requests=JobRequests(transactions, settlement, bell), rates=Rates(stores.clock),
+        admission=Admission(transactions, settlement, bell, ids, codes),
+        requests=JobRequests(transactions, settlement, bell, codes), codes=codes, waiting_room=waiting_room,
+        retention=retention, audit=audit, rates=Rates(stores.clock),
         accounts=Accounts(transactions, keyring, ids),
         subscriptions=Subscriptions(transactions, ids, plain_http=bool(settings.private_networks)),
         reviews=Reviews(transactions, settlement), protected=ProtectedRegister(transactions, ids),

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from secondface.control.auth import Caller, Keyring
+from secondface.control.auth import Caller, Keyring, holder_of
 from secondface.control.prices import price_book
 from secondface.domain import ledger
-from secondface.domain.accounts import Account, Actor, Key, Plan, Role
+from secondface.domain.accounts import REGISTER, Account, Actor, Key, Plan, Role
 from secondface.domain.budgets import SPANS, Budget, Span, Spend, period_of
 from secondface.domain.jobs import Event, Fact
 from secondface.domain.ports import Ids, Recorded, Transactions, UnitOfWork
@@ -18,8 +18,8 @@ from secondface.errors import AccountMissing, InvalidOption
 
 DEFAULT_ACCOUNT = "default"
 _FIRST_START = Actor("first-start")
-_REGISTER = "accounts"
-"""The subject under which the journal keeps which accounts there are."""
+_HERE = "operator"
+"""The person of keys that were made at the machine of the service."""
 _FIRST_FUNDS = 1_000 * MICROS
 _FIRST_DAY_BUDGET = 100 * MICROS
 
@@ -61,7 +61,7 @@ class Accounts:
             made = new_key or not known
             if made:
                 name = "start" if known else "first start"
-                show(self._keyring.issue_within(work, DEFAULT_ACCOUNT, "operator", name=name)[1])
+                show(self._keyring.issue_within(work, DEFAULT_ACCOUNT, "operator", name=name, person=_HERE)[1])
         return made
 
     def open(self, caller: Caller, name: str, plan: Plan, credit_micros: int = 0) -> Account:
@@ -91,6 +91,7 @@ class Accounts:
             )
             if changed != account:
                 _save(work, changed, "account.changed", caller.actor)
+                work.remains.set_hours(account.id, changed.plan.retain_inputs_h, changed.plan.retain_outputs_h)
         return changed
 
     def all(self, caller: Caller) -> Sequence[Account]:
@@ -124,13 +125,18 @@ class Accounts:
         return budget
 
     def issue_key(
-        self, caller: Caller, account_id: str, role: Role, name: str = "", expires_ms: int | None = None
-    ) -> tuple[Key, str]:
-        """A new key and its text, shown once. Raises AccountMissing."""
+        self, caller: Caller, account_id: str, role: Role, name: str = "", expires_ms: int | None = None,
+        person: str = "",
+    ) -> tuple[Key, str]:  # fmt: skip
+        """A new key and its text, shown once. Where no person is named it is the caller's own, for nobody else has
+        seen it. Raises AccountMissing."""
         caller.require("admin")
         with self._transactions.view() as work:
             _found(work, account_id)
-        return self._keyring.issue(account_id, role, name=name, expires_ms=expires_ms, actor=caller.actor)
+            holder = person or holder_of(work, caller.account.id, caller.key_id)
+        return self._keyring.issue(
+            account_id, role, name=name, expires_ms=expires_ms, actor=caller.actor, person=holder
+        )  # fmt: skip
 
     def keys(self, caller: Caller, account_id: str) -> Sequence[Key]:
         """All keys of an account, revoked ones too. Raises AccountMissing."""
@@ -190,12 +196,6 @@ class Accounts:
         with self._transactions.view() as work:
             return work.journal.audit(None, after, min(limit, 1000))
 
-    def audit_break(self, caller: Caller) -> int | None:
-        """The first position at which the audit's chain does not hold; None where it is whole."""
-        caller.require("admin")
-        with self._transactions.view() as work:
-            return work.journal.broken()
-
 
 def accounts_of(work: UnitOfWork) -> list[Account]:
     """Every account, in the order of opening, for parts of the service itself."""
@@ -211,7 +211,7 @@ def _found(work: UnitOfWork, account_id: str) -> Account:
 
 def _opened(work: UnitOfWork) -> list[str]:
     after, names = 0, list[str]()
-    while page := work.journal.since(_REGISTER, after):
+    while page := work.journal.since(REGISTER, after):
         after = page[-1].number
         names += [str(each.event.facts["id"]) for each in page if each.event.kind == "account.opened"]
     return names
@@ -222,4 +222,4 @@ def _save(work: UnitOfWork, account: Account, kind: str, actor: Actor) -> None:
     facts: dict[str, Fact] = {
         "id": account.id, "name": account.name, "suspended": account.suspended, "credit_micros": account.credit_micros,
     }  # fmt: skip
-    work.journal.record(account.id, actor, [Event(_REGISTER, kind, work.now_ms(), facts)])
+    work.journal.record(account.id, actor, [Event(REGISTER, kind, work.now_ms(), facts)])

@@ -1,23 +1,25 @@
 """Whether a job is accepted, at which price, and what is set aside for it.
 
-Decides the limits of a plan, the quote, the hold, approval and the answer to a repeated request. What the input is has
-been measured before (`Probed`); must not open files, and must not know HTTP.
+Decides the limits of a plan, the quote, the hold, the second authorisation and the answer to a repeated request. What
+the input is has been measured before (`Probed`); must not open files, and must not know HTTP.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from secondface.control.auth import Caller
+from secondface.control.one_time_codes import OneTimeCodes
 from secondface.control.prices import price_book
 from secondface.control.settlement import Settlement
 from secondface.domain import jobs
 from secondface.domain.accounts import Plan
-from secondface.domain.jobs import Change, Job
+from secondface.domain.jobs import Change, Event, Fact, Job
 from secondface.domain.ports import Doorbell, Ids, Transactions, UnitOfWork
 from secondface.domain.pricing import Market, PriceRow, Quote, quote
-from secondface.errors import InvalidOption, LikenessUnconfirmed, MediaTooLarge, OutputFormatUnsupported
+from secondface.errors import CodesMissing, InvalidOption, LikenessUnconfirmed, MediaTooLarge, OutputFormatUnsupported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,10 @@ class Submission:
     uses_likeness: bool = False
     """Whether somebody's face is put onto others."""
     likeness_confirmed: bool = False
+    said: Mapping[str, Fact] = field(default_factory=dict[str, Fact])
+    """What the audit keeps of the request: digests of its inputs, what the caller confirmed. No content, no names."""
+    one_time_code: str | None = None
+    """A fresh code of the caller's key, in place of an approver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +83,12 @@ class Accepted:
 class Admission:
     """The door of the service."""
 
-    def __init__(self, transactions: Transactions, settlement: Settlement, doorbell: Doorbell, ids: Ids) -> None:
+    def __init__(
+        self, transactions: Transactions, settlement: Settlement, doorbell: Doorbell, ids: Ids,
+        codes: OneTimeCodes | None = None,
+    ) -> None:  # fmt: skip
         self._transactions, self._settlement, self._doorbell, self._ids = transactions, settlement, doorbell, ids
+        self._codes = codes
 
     def quote(self, submission: Submission) -> Quote:
         """What the job would cost and how long it would take. Raises InvalidOption for an unknown tier."""
@@ -87,12 +97,14 @@ class Admission:
 
     def submit(self, caller: Caller, submission: Submission) -> Accepted:
         """Accept a job whole or not at all. Raises ScopeMissing, MediaTooLarge, InvalidOption,
-        OutputFormatUnsupported, LikenessUnconfirmed, RequestChanged, BudgetExceeded."""
+        OutputFormatUnsupported, LikenessUnconfirmed, RequestChanged, BudgetExceeded, CodesMissing, CodeRefused,
+        RateLimited."""
         caller.require("jobs:write")
         plan = caller.account.plan
         _within_plan(plan, submission.probed)
         if plan.likeness_required and submission.uses_likeness and not submission.likeness_confirmed:
             raise LikenessUnconfirmed
+        authorised = self._authorised(caller, submission)
         job_id = self._ids.new("job")
         with self._transactions.begin() as work:
             work.accounts.lock(caller.account.id)  # admissions of one account go in turn: no wallet is spent twice
@@ -102,15 +114,38 @@ class Admission:
                 )  # fmt: skip
                 if known is not None:
                     return Accepted(work.jobs.get(known), replayed=True)
-            change = self._change(work, caller, submission, job_id)
+            change = self._change(work, caller, submission, job_id, authorised)
             job = self._settlement.accept(work, change, caller.actor)
         if job.state == "queued":
             self._doorbell.ring(job.tier)  # after the commit: who hears it must find the job
         return Accepted(job)
 
-    def _change(self, work: UnitOfWork, caller: Caller, submission: Submission, job_id: str) -> Change:
+    def refuse(self, caller: Caller, code: str, said: Mapping[str, Fact]) -> None:
+        """Write down that a request with known inputs was turned away, and by which error."""
+        with self._transactions.begin() as work:
+            event = Event(caller.account.id, "job.refused", work.now_ms(), {**said, "error": code})
+            work.journal.record(caller.account.id, caller.actor, [event])
+
+    def _authorised(self, caller: Caller, submission: Submission) -> str | None:
+        """How the second authorisation was given; None where it is to come. A code is spent only where one is wanted,
+        and for this request: the same one again, whose answer was lost, need not wait for another code."""
+        threshold = caller.account.plan.approval_above_faces
+        if threshold is None or submission.probed.faces <= threshold:
+            return "not_needed"
+        if submission.one_time_code is None:
+            return None
+        if self._codes is None:
+            raise CodesMissing
+        key = submission.idempotency_key
+        self._codes.spend(caller, submission.one_time_code, f"submit {submission.digest} {key}" if key else "")
+        return "one_time_code"
+
+    def _change(
+        self, work: UnitOfWork, caller: Caller, submission: Submission, job_id: str, authorised: str | None
+    ) -> Change:  # fmt: skip
         offer = _offer(work, submission)
-        cached = work.cache.get(submission.cache_key) if submission.cache_key is not None else None
+        wanted = submission.cache_key if authorised is not None else None  # nor is an earlier result handed out before
+        cached = work.cache.get(wanted) if wanted is not None else None
         hold_micros = _hold(offer, submission.max_cost_micros)
         job = Job(
             id=job_id, account=caller.account.id, key_id=caller.key_id, tier=submission.tier,
@@ -120,10 +155,12 @@ class Admission:
             deadline_ms=submission.deadline_ms, total_frames=submission.probed.frames,
             cache_key=submission.cache_key, likeness_confirmed=submission.likeness_confirmed,
         )  # fmt: skip
+        facts: dict[str, Fact] = {**submission.said, "faces": submission.probed.faces}
+        if authorised == "one_time_code":
+            facts["authorised"] = authorised
         if cached is not None:
-            return jobs.serve_cached(job, cached)
-        threshold = caller.account.plan.approval_above_faces
-        return jobs.submit(job, approval=threshold is not None and submission.probed.faces > threshold)
+            return jobs.serve_cached(job, cached, facts=facts)
+        return jobs.submit(job, approval=authorised is None, facts=facts)
 
 
 def _within_plan(plan: Plan, probed: Probed) -> None:

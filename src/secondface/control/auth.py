@@ -45,15 +45,18 @@ class Keyring:
         self._transactions, self._ids = transactions, ids
 
     def issue(
-        self, account_id: str, role: Role, *, name: str = "", expires_ms: int | None = None, actor: Actor = OPERATOR
-    ) -> tuple[Key, str]:
+        self, account_id: str, role: Role, *, name: str = "", expires_ms: int | None = None, actor: Actor = OPERATOR,
+        person: str = "",
+    ) -> tuple[Key, str]:  # fmt: skip
         """A new key and its text, which nobody can read again. Raises AccessProblem where there is no such account."""
         with self._transactions.begin() as work:
-            return self.issue_within(work, account_id, role, name=name, expires_ms=expires_ms, actor=actor)
+            return self.issue_within(
+                work, account_id, role, name=name, expires_ms=expires_ms, actor=actor, person=person
+            )
 
     def issue_within(
         self, work: UnitOfWork, account_id: str, role: Role, *, name: str = "", expires_ms: int | None = None,
-        actor: Actor = OPERATOR,
+        actor: Actor = OPERATOR, person: str = "",
     ) -> tuple[Key, str]:  # fmt: skip
         """The same in a transaction of the caller's: the key holds from its end on."""
         text = _PREFIX + self._ids.secret()
@@ -61,7 +64,7 @@ class Keyring:
             raise AccessProblem(f"There is no account {account_id}.", account=account_id)
         key = Key(
             id=self._ids.new("key"), account=account_id, digest=_digest(text), name=name,
-            scopes=ROLE_SCOPES[role], created_ms=work.now_ms(), expires_ms=expires_ms,
+            scopes=ROLE_SCOPES[role], created_ms=work.now_ms(), expires_ms=expires_ms, person=person,
         )  # fmt: skip
         work.accounts.save_key(key)
         _tell(work, key, "key.created", actor, role)
@@ -111,6 +114,11 @@ class Rates:
         if name not in self._buckets and len(self._buckets) >= self._most_names:
             self._buckets.clear()  # so many names are an attack; all start full again, and memory stays bounded
         self._buckets[name] = (room - 1, now_ms)
+
+
+def holder_of(work: UnitOfWork, account_id: str, key_id: str) -> str:
+    """Whose key it is; a key that is not there is nobody else's."""
+    return next((key.holder for key in work.accounts.keys(account_id) if key.id == key_id), key_id)
 
 
 def _digest(text: str) -> str:

@@ -1,18 +1,20 @@
 """Results that a reviewer looks at before anybody gets them: the queue, and what is decided.
 
-Decides who may: whoever has the scope, of whatever account, but never with the key that submitted the job.
+Decides who may: whoever has the scope, of whatever account, but never whoever submitted the job, also
+not with another key of theirs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from secondface.control.approvals import require_another
 from secondface.control.auth import Caller
 from secondface.control.settlement import Settlement
 from secondface.domain import jobs
 from secondface.domain.jobs import Change, Job
 from secondface.domain.ports import Transactions
-from secondface.errors import JobMissing, JobSettled, ScopeMissing
+from secondface.errors import JobMissing, JobSettled
 
 
 class Reviews:
@@ -41,7 +43,7 @@ class Reviews:
         return job.pending
 
     def approve(self, caller: Caller, job_id: str, reason: str) -> Job:
-        """Hand the result out. Raises JobMissing, JobSettled; ScopeMissing also for the key that submitted it."""
+        """Hand the result out. Raises JobMissing, JobSettled; ScopeMissing also for whoever submitted it."""
         return self._decide(caller, job_id, lambda job, at_ms: jobs.release(job, caller.key_id, reason, at_ms))
 
     def refuse(self, caller: Caller, job_id: str, reason: str) -> Job:
@@ -52,8 +54,8 @@ class Reviews:
         caller.require("review")
         with self._transactions.begin() as work:
             job = _reviewable(work.jobs.lock(job_id))
-            if job.key_id == caller.key_id:
-                raise ScopeMissing("The key that submitted a job cannot review it.", scope="review")
+            if job.account == caller.account.id:  # elsewhere a name is another one's word, and may be anybody's
+                require_another(work, caller, job, "review")
             return self._settlement.apply(work, job, change(job, work.now_ms()), caller.actor)
 
 

@@ -16,7 +16,7 @@ from secondface.domain.accounts import Actor
 from secondface.domain.billing import passes_limit
 from secondface.domain.findings import Finding
 from secondface.domain.jobs import Change, Job, Lease, Retries, Segment
-from secondface.domain.ports import Doorbell, Grant, Offer, Orders, Transactions
+from secondface.domain.ports import NO_FACTS, Doorbell, Facts, Grant, Offer, Orders, Transactions
 from secondface.domain.pricing import Usage
 
 _SWEPT_AT_ONCE = 100
@@ -78,11 +78,13 @@ class LeaseDesk:
             ),
         )
 
-    def succeed(self, lease: Lease, usage: Usage, result: str, findings: tuple[Finding, ...] = ()) -> None:
+    def succeed(
+        self, lease: Lease, usage: Usage, result: str, findings: tuple[Finding, ...] = (), *, facts: Facts = NO_FACTS
+    ) -> None:
         def change(job: Job, at_ms: int) -> Change:
             if findings:
-                return jobs.hold(job, lease, at_ms, usage, result, findings)
-            return jobs.succeed(job, lease, at_ms, usage, result)
+                return jobs.hold(job, lease, at_ms, usage, result, findings, facts=facts)
+            return jobs.succeed(job, lease, at_ms, usage, result, facts=facts)
 
         self._change(lease, change)
 

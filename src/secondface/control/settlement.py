@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from secondface.control import webhooks
 from secondface.domain import budgets, ledger
-from secondface.domain.accounts import Actor
+from secondface.domain.accounts import Account, Actor, Plan
 from secondface.domain.billing import bill
 from secondface.domain.budgets import Budget, Spend
 from secondface.domain.jobs import Change, Job
 from secondface.domain.ports import Ids, UnitOfWork
+from secondface.domain.retention import left_of
 
 
 class Settlement:
@@ -38,6 +39,7 @@ class Settlement:
         webhooks.enqueue(work, self._ids, stored, events)
         if stored.ended:
             self._settle(work, stored)
+            _leave(work, stored, account)
         return stored
 
     def apply(self, work: UnitOfWork, before: Job, change: Change, actor: Actor) -> Job:
@@ -50,6 +52,7 @@ class Settlement:
         webhooks.enqueue(work, self._ids, after, events)
         if after.ended:
             self._settle(work, after)
+            _leave(work, after, work.accounts.get(after.account))
             if after.result is not None and after.cache_key is not None:
                 work.cache.put(after.cache_key, after.result, self._cache_s)
         return after
@@ -70,6 +73,12 @@ class Settlement:
             work.ledger.post(entry)
         for _, spend in _counters(work, job):
             work.ledger.save_spend(budgets.settle(spend, job.hold_micros, charge_micros))
+
+
+def _leave(work: UnitOfWork, job: Job, account: Account | None) -> None:
+    """Write down what the job leaves behind, for it to be deleted in its time."""
+    plan = account.plan if account is not None else Plan()
+    work.remains.save(left_of(job, plan.retain_inputs_h, plan.retain_outputs_h))
 
 
 def _scopes(job: Job) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from secondface.domain.jobs import LIVE_JOBS
-from secondface.domain.ports import Clock, Ids, ObjectStore, Transactions
+from secondface.domain.ports import Clock, Ids, ObjectStore, Transactions, UnitOfWork
 
 _PAGE = 200
 PLACE = "uploads/"
@@ -25,7 +25,8 @@ class Uploads:
         old = [key for key in self._objects.keys(PLACE) if self._made_ms(key) < before_ms]
         if not old:
             return 0
-        needed = "\n".join(self._live_orders())
+        with self._transactions.view() as work:
+            needed = "\n".join(live_orders(work).values())
         gone = [key for key in old if f'"{key}"' not in needed]
         for key in gone:
             self._objects.delete(key)
@@ -35,11 +36,12 @@ class Uploads:
         made_ms = self._ids.made_ms(key.rpartition("/")[2])
         return self._clock.now_ms() if made_ms is None else made_ms
 
-    def _live_orders(self) -> list[str]:
-        found: list[str] = []
-        with self._transactions.view() as work:
-            after = None
-            while page := work.jobs.page(None, LIVE_JOBS, after, _PAGE):
-                found += [job.spec for job in page]
-                after = page[-1].id
-        return found
+
+def live_orders(work: UnitOfWork) -> dict[str, str]:
+    """The orders of all jobs that have not ended, by their ids."""
+    found: dict[str, str] = {}
+    after = None
+    while page := work.jobs.page(None, LIVE_JOBS, after, _PAGE):
+        found |= {job.id: job.spec for job in page}
+        after = page[-1].id
+    return found

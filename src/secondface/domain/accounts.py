@@ -32,6 +32,8 @@ class Actor:
     """Where the request came from; none where it came from no network."""
 
 
+REGISTER = "accounts"
+"""The subject under which the journal keeps which accounts there are; such entries outlive the audit's retention."""
 OPERATOR = Actor("operator")
 """Whoever sits at the machine of the service."""
 
@@ -47,7 +49,7 @@ class Plan:
     formats: tuple[str, ...] = ()
     """Formats that results may have; empty: all."""
     approval_above_faces: int | None = None
-    """Jobs with more faces than this wait for an approver; none: no job does."""
+    """Jobs with more faces than this need a second authorisation; none: no job does."""
     label_optional: bool = False
     """Whether the visible label may be left off with an acknowledgement; the other marks stay in any case."""
     likeness_required: bool = False
@@ -57,6 +59,9 @@ class Plan:
     nsfw_refuse_permille: int | None = 850
     """A frame that scores so much ends the job; none: no frame does."""
     requests_per_minute: int = 600
+    retain_inputs_h: int | None = None
+    """Hours after a job's end for which its inputs are kept; none: those of the service."""
+    retain_outputs_h: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +89,13 @@ class Key:
     created_ms: int = 0
     expires_ms: int | None = None
     revoked_ms: int | None = None
+    person: str = ""
+    """Who has it, in the operator's words; empty: nobody who has another one."""
+
+    @property
+    def holder(self) -> str:
+        """By which two keys of one person are told from keys of two."""
+        return self.person or self.id
 
     def holds(self, at_ms: int) -> bool:
         """Whether the key may be used at that moment."""

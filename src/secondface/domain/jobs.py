@@ -27,9 +27,10 @@ StopReason: TypeAlias = Literal["cancelled", "deadline", "cost_limit"]
 """Why a running job is asked to stop; the first reason stays."""
 Cause: TypeAlias = Literal[
     "done", "caller_error", "provider_error", "silent", "crashed", "preempted", "cancelled", "deadline", "cost_limit",
-    "rejected", "cached",
+    "rejected", "cached", "unapproved",
 ]  # fmt: skip
-"""Why an attempt or a job ended. `silent`: the lease ran out; `crashed`: its worker was seen to die."""
+"""Why an attempt or a job ended. `silent`: the lease ran out; `crashed`: its worker was seen to die;
+`unapproved`: nobody approved it in time."""
 Fact: TypeAlias = str | int | bool | None
 
 LIVE_JOBS: frozenset[JobState] = frozenset({"awaiting_approval", "queued", "running", "held"})
@@ -169,35 +170,42 @@ class Retries:
 # ---- before a worker has it ------------------------------------------------------------------------------------------
 
 
-def submit(job: Job, *, approval: bool = False) -> Change:
-    """Accept a new job: into the queue, or first before an approver."""
+def submit(job: Job, *, approval: bool = False, facts: Mapping[str, Fact] | None = None) -> Change:
+    """Accept a new job: into the queue, or first before an approver. `facts` are written down of the request."""
     if job.attempts or job.ended:
         raise InternalFault("only a new job can be submitted", job=job.id)
     accepted = replace(job, state="awaiting_approval" if approval else "queued", queued_ms=job.created_ms)
-    facts: dict[str, Fact] = {"state": accepted.state}
+    said: dict[str, Fact] = {"state": accepted.state, **(facts or {})}
     if job.likeness_confirmed:
-        facts["likeness_confirmed"] = True
-    return accepted, (_event(accepted, "job.accepted", job.created_ms, **facts),)
+        said["likeness_confirmed"] = True
+    return accepted, (_event(accepted, "job.accepted", job.created_ms, **said),)
 
 
-def serve_cached(job: Job, result: str) -> Change:
+def serve_cached(job: Job, result: str, *, facts: Mapping[str, Fact] | None = None) -> Change:
     """Accept a new job and end it at once: its result is there already. No attempt, no usage, no charge."""
-    accepted, events = submit(job)
+    accepted, events = submit(job, facts=facts)
     ended, more = _end(accepted, "succeeded", job.created_ms, "cached", result=result)
     return ended, (*events, *more)
 
 
-def approve(job: Job, by: str, at_ms: int) -> Change:
+def approve(job: Job, by: str, at_ms: int, how: Literal["approver", "one_time_code"] = "approver") -> Change:
     """Let a job into the queue. Raises JobSettled where it awaits nobody."""
     _expect(job, "awaiting_approval")
     queued = replace(job, state="queued", queued_ms=at_ms)
-    return queued, (_event(queued, "job.approved", at_ms, by=by),)
+    return queued, (_event(queued, "job.approved", at_ms, by=by, how=how),)
 
 
-def reject(job: Job, by: str, at_ms: int) -> Change:
+def reject(job: Job, by: str, at_ms: int, why: str | None = None) -> Change:
     """Refuse a job that awaits approval; it ends cancelled and costs nothing."""
     _expect(job, "awaiting_approval")
-    return _end(job, "cancelled", at_ms, "rejected", by=by)
+    return _end(job, "cancelled", at_ms, "rejected", by=by, facts={"why": why} if why else None)
+
+
+def lapse(job: Job, at_ms: int, wait_ms: int) -> Change:
+    """End a job for whose approval everybody had so long and nobody came."""
+    if job.state != "awaiting_approval" or at_ms < job.created_ms + wait_ms:
+        return job, ()
+    return _end(job, "expired", at_ms, "unapproved", error="approval_expired")
 
 
 def cancel(job: Job, at_ms: int, by: str = "caller") -> Change:
@@ -292,12 +300,14 @@ def finish_segment(
 # ---- how an attempt ends ---------------------------------------------------------------------------------------------
 
 
-def succeed(job: Job, lease: Lease, at_ms: int, usage: Usage, result: str) -> Change:
+def succeed(
+    job: Job, lease: Lease, at_ms: int, usage: Usage, result: str, *, facts: Mapping[str, Fact] | None = None
+) -> Change:
     """Store the result, even of a job that was asked to stop in the meantime. Raises LeaseLost."""
     attempt = _held(job, lease)
     over = _over(job, attempt, "succeeded", at_ms, "done", usage=usage)
     over = replace(over, done_frames=max(over.done_frames, usage.frames))  # the last word of progress came before
-    ended, events = _end(over, "succeeded", at_ms, "done", result=result)
+    ended, events = _end(over, "succeeded", at_ms, "done", result=result, facts=facts)
     return ended, (_attempt_event(ended, at_ms), *events)
 
 
@@ -323,7 +333,8 @@ def found(job: Job, findings: tuple[Finding, ...]) -> Job:
 
 
 def hold(
-    job: Job, lease: Lease, at_ms: int, usage: Usage, result: str, findings: tuple[Finding, ...]
+    job: Job, lease: Lease, at_ms: int, usage: Usage, result: str, findings: tuple[Finding, ...],
+    *, facts: Mapping[str, Fact] | None = None,
 ) -> Change:  # fmt: skip
     """Keep a finished result back for a reviewer. What was asked to stop needs none. Raises LeaseLost."""
     attempt = _held(job, lease)
@@ -333,7 +344,7 @@ def hold(
         ended, events = _end_as_asked(over, at_ms)
         return ended, (_attempt_event(ended, at_ms), *events)
     held = replace(over, state="held", pending=result)
-    return held, (_attempt_event(held, at_ms), _event(held, "job.held", at_ms, **_said(findings)))
+    return held, (_attempt_event(held, at_ms), _event(held, "job.held", at_ms, **_said(findings), **(facts or {})))
 
 
 def release(job: Job, by: str, reason: str, at_ms: int) -> Change:
@@ -454,12 +465,13 @@ def _again(job: Job, at_ms: int, wait_ms: int) -> Change:
 def _end(
     job: Job, state: JobState, at_ms: int, cause: Cause, *,
     error: str | None = None, result: str | None = None, by: str | None = None,
+    facts: Mapping[str, Fact] | None = None,
 ) -> Change:  # fmt: skip
     ended = replace(job, state=state, ended_ms=at_ms, cause=cause, error=error, result=result, pending=None)
-    facts: dict[str, Fact] = {"cause": cause, "error": error, "by": by}
+    said: dict[str, Fact] = {"cause": cause, "error": error, "by": by, **(facts or {})}
     if state == "failed":
-        facts |= _said(job.findings)
-    return ended, (_event(ended, f"job.{state}", at_ms, **{k: v for k, v in facts.items() if v is not None}),)
+        said |= _said(job.findings)
+    return ended, (_event(ended, f"job.{state}", at_ms, **{k: v for k, v in said.items() if v is not None}),)
 
 
 def _said(findings: tuple[Finding, ...]) -> dict[str, Fact]:
@@ -481,5 +493,5 @@ def _attempt_event(job: Job, at_ms: int) -> Event:
     return _event(job, f"attempt.{attempt.state}", at_ms, **facts)
 
 
-def _event(job: Job, kind: str, at_ms: int, **facts: Fact) -> Event:
+def _event(job: Job, kind: str, at_ms: int, /, **facts: Fact) -> Event:
     return Event(job.id, kind, at_ms, facts)

@@ -6,22 +6,27 @@ Moments are whole milliseconds since 1970 on the database's clock; amounts are w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, Protocol, TypeAlias
 
 from secondface.domain.accounts import Account, Actor, Key
+from secondface.domain.audit import HeadKind, SignedHead
 from secondface.domain.budgets import Budget, Spend
 from secondface.domain.deliveries import Delivery, Endpoint
 from secondface.domain.findings import Finding
-from secondface.domain.jobs import Event, Job, JobState, Lease, Segment, StopReason
+from secondface.domain.jobs import Event, Fact, Job, JobState, Lease, Segment, StopReason
 from secondface.domain.ledger import Entry
 from secondface.domain.pricing import Market, PriceBook, Usage
 from secondface.domain.protected import Protected, ProtectedPeople
 from secondface.domain.scaling import Worker
+from secondface.domain.trust_ports import CodeBooks, RemainsStore
 
 Method: TypeAlias = Literal["GET", "PUT"]
+Facts: TypeAlias = Mapping[str, Fact]
+NO_FACTS: Facts = MappingProxyType({})
 
 
 # ---- time and names --------------------------------------------------------------------------------------------------
@@ -225,7 +230,22 @@ class Journal(Protocol):
         ...
 
     def broken(self) -> int | None:
-        """The first position whose digest does not fit what is written there, or the one before it; None: whole."""
+        """The first position after the last checkpoint whose digest does not fit; None: whole."""
+        ...
+
+    def save_head(self, head: SignedHead) -> None:
+        """Store a signed word of the chain."""
+        ...
+
+    def heads(self, kind: HeadKind, newest: int | None = None) -> Sequence[SignedHead]:
+        """The signed words of a kind, in the order of their positions: all, or so many of the last."""
+        ...
+
+    def prune(self, checkpoint: SignedHead, keep_subject: str) -> int:
+        """Store a checkpoint and remove the rows and signed words up to it; returns how many rows.
+
+        Rows of `keep_subject` stay without their addresses.
+        """
         ...
 
 
@@ -300,6 +320,10 @@ class Cache(Protocol):
         """Drop what has expired; returns how many."""
         ...
 
+    def forget(self, key: str) -> None:
+        """Drop one result, whether it has expired or not."""
+        ...
+
 
 class UnitOfWork(Protocol):
     """One transaction over all stores: whole, or not at all."""
@@ -320,6 +344,10 @@ class UnitOfWork(Protocol):
     def replays(self) -> Replays: ...
     @property
     def cache(self) -> Cache: ...
+    @property
+    def codes(self) -> CodeBooks: ...
+    @property
+    def remains(self) -> RemainsStore: ...
 
     def now_ms(self) -> int:
         """The database's clock at the start of this transaction."""
@@ -441,8 +469,13 @@ class Leases(Protocol):
         """Hand in a stored segment."""
         ...
 
-    def succeed(self, lease: Lease, usage: Usage, result: str, findings: tuple[Finding, ...] = ()) -> None:
-        """Hand in the key of the result: stored, charged and told in one transaction; with findings it is held."""
+    def succeed(
+        self, lease: Lease, usage: Usage, result: str, findings: tuple[Finding, ...] = (), *, facts: Facts = NO_FACTS
+    ) -> None:
+        """Hand in the key of the result: stored, charged and told in one transaction; with findings it is held.
+
+        `facts` are written down with it: the result's digest, and the ids in its marks.
+        """
         ...
 
     def fail(

@@ -11,14 +11,17 @@ SecondfaceError                       code, fault, retryable, remedy
 │   ├── NoFaceInSource, NoFaceInTarget, ReferenceFaceNotFound
 ├── AccessProblem                     fault "caller": this key, link or account may not do that
 │   ├── KeyUnknown, ScopeMissing, LinkInvalid, RateLimited, BudgetExceeded, AccountMissing
+│   └── CodeRefused, CodesMissing
 ├── JobProblem                        fault "caller": the job cannot do what was asked of it
 │   ├── JobMissing, JobSettled, RequestChanged, CostLimitReached, JobExpired, ObjectMissing
+│   └── ApprovalExpired, DataDeleted, JobUnfinished
 ├── TrustProblem                      fault "caller": what is shown, or who, may not be used here
 │   ├── ContentRefused, SourceProtected, LikenessUnconfirmed, ReviewRefused, ProtectedMissing
 ├── Cancelled                         fault "caller": the caller stopped the run
 └── ProviderFault                     fault "provider": ours; never charged
     ├── ModelMissing, ModelCorrupt, ModelFailed, StepFailed, DeviceUnavailable, CageUnavailable
     ├── ScannerUnavailable            no file is used that could not be scanned
+    ├── AuditBroken                   the audit is not what was written down, so nothing more of it is signed
     ├── MarkMissing                   an output could not be marked, so it is not handed out
     ├── SigningUnavailable            there is no key to sign outputs with
     ├── LeaseLost, WorkerLost, InputPoisonous, StorageUnavailable, ModerationUnavailable
@@ -70,6 +73,7 @@ from secondface.errors.moderation import (
     TrustProblem,
 )
 from secondface.errors.provider import (
+    AuditBroken,
     CageUnavailable,
     DeviceUnavailable,
     DiskFull,
@@ -102,20 +106,27 @@ from secondface.errors.requests import (
     TooManySources,
     UnknownStep,
 )
+from secondface.errors.retention import DataDeleted, JobUnfinished
+from secondface.errors.second_authorisation import ApprovalExpired, CodeRefused, CodesMissing
 from secondface.errors.signing import SigningUnavailable
 from secondface.errors.tree import Fault, SecondfaceError
 
 __all__ = [
     "AccessProblem",
     "AccountMissing",
+    "ApprovalExpired",
+    "AuditBroken",
     "BadMedia",
     "BadRequest",
     "BudgetExceeded",
     "CageUnavailable",
     "Cancelled",
+    "CodeRefused",
     "CodecUnavailable",
+    "CodesMissing",
     "ContentRefused",
     "CostLimitReached",
+    "DataDeleted",
     "DeviceUnavailable",
     "DiskFull",
     "EncodeFailed",
@@ -131,6 +142,7 @@ __all__ = [
     "JobMissing",
     "JobProblem",
     "JobSettled",
+    "JobUnfinished",
     "KeyUnknown",
     "LeaseLost",
     "LikenessUnconfirmed",

@@ -163,3 +163,15 @@ class InternalFault(ProviderFault):
     """
 
     code = "internal_fault"
+
+
+class AuditBroken(ProviderFault):
+    """The audit log is not what was written down.
+
+    `secondface audit verify` names the first entry that cannot be trusted; keep the database as it is and find out who
+    wrote to it. If you put back a backup of it yourself, move audit.head of the folder of secrets away.
+    API: Tell the operator of the service.
+    """
+
+    code = "audit_broken"
+    retryable = False

@@ -16,7 +16,18 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from secondface.domain.ports import Finding, Grant, Leases, ObjectStore, Orders, StopReason, Usage
+from secondface.domain.ports import (
+    NO_FACTS,
+    Facts,
+    Finding,
+    Grant,
+    Leases,
+    ObjectStore,
+    Orders,
+    StopReason,
+    Stored,
+    Usage,
+)
 from secondface.errors import (
     Cancelled,
     DiskFull,
@@ -87,6 +98,7 @@ class Attempt:
         self._ordered: StopReason | None = None
         self._held_until_s = time.monotonic() + place.terms.lease_ms / 1000
         self._stored: list[str] = []
+        self._facts: Facts = NO_FACTS
 
     @property
     def name(self) -> str:
@@ -206,12 +218,13 @@ class Attempt:
         said = json.dumps(_report_facts(report), ensure_ascii=False, default=str).encode()
         self._put(f"{prefix}/report.json", [said], "application/json")
         kind = mimetypes.guess_type(output.name)[0] or "application/octet-stream"
-        return self._put(f"{prefix}/{output.name}", self._chunks(output), kind)
+        stored = self._put(f"{prefix}/{output.name}", self._chunks(output), kind)
+        self._facts = {"output_sha256": stored.sha256, "produce_id": report.produce_id}
+        return stored.key
 
-    def _put(self, key: str, chunks: Iterable[bytes], content_type: str) -> str:
+    def _put(self, key: str, chunks: Iterable[bytes], content_type: str) -> Stored:
         self._stored.append(key)
-        self._objects.put(key, chunks, content_type)
-        return key
+        return self._objects.put(key, chunks, content_type)
 
     def _chunks(self, path: Path) -> Generator[bytes]:
         with path.open("rb") as file:
@@ -229,7 +242,7 @@ class Attempt:
         try:
             found = self._findings()
             doubts = {"findings": found} if found else {}
-            self._tell(lambda usage: self._leases.succeed(self.grant.lease, usage, result, **doubts))
+            self._tell(lambda usage: self._leases.succeed(self.grant.lease, usage, result, facts=self._facts, **doubts))
         except LeaseLost:
             self._drop()
         except SecondfaceError as error:

@@ -1,10 +1,10 @@
-"""What operators do: accounts, keys, money, budgets, prices, the fleet, the audit. All of it needs the scope admin."""
+"""What operators do: accounts, keys, money, budgets, prices, the fleet. All of it needs the scope admin."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path
 
 from secondface import errors
 from secondface.domain.ports import QueueView
@@ -25,8 +25,6 @@ from secondface.spec.views import (
     AccountPage,
     AccountSummary,
     AccountView,
-    AuditPage,
-    AuditRow,
     BudgetView,
     FleetView,
     KeyPage,
@@ -107,7 +105,9 @@ def keys(account_id: AccountId, caller: WithCaller, service: WithService) -> Key
 def issue_key(account_id: AccountId, asked: KeyRequest, caller: WithCaller, service: WithService) -> NewKeyView:
     """Make a key; its text is in this answer and nowhere else."""
     expires_ms = None if asked.expires_s is None else service.clock.now_ms() + asked.expires_s * 1000
-    key, text = service.accounts.issue_key(caller, account_id, asked.role, asked.name or "", expires_ms)
+    key, text = service.accounts.issue_key(
+        caller, account_id, asked.role, asked.name or "", expires_ms, asked.person or ""
+    )  # fmt: skip
     return NewKeyView(**dict(key_view(key)), key=text, role=asked.role)
 
 
@@ -151,23 +151,3 @@ def _tier_view(service: Service, queue: QueueView) -> TierView:
         ),
         target=decision.target if decision else None, why=decision.why if decision else None,
     )  # fmt: skip
-
-
-@router.get("/audit", responses=responses())
-def audit(
-    caller: WithCaller, service: WithService, after: Annotated[int, Query(ge=0, le=2**53)] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    check: Annotated[bool, Query(description="Check the whole chain; takes time.")] = False,
-) -> AuditPage:  # fmt: skip
-    """What happened, in the order in which it was sealed."""
-    rows = tuple(
-        AuditRow(
-            position=each.position, digest=each.digest, account=each.account, actor=each.actor.name,
-            address=each.actor.address,
-            subject=each.event.subject, kind=each.event.kind, at_ms=each.event.at_ms, facts=dict(each.event.facts),
-        )
-        for each in service.accounts.audit(caller, after, limit)
-        if each.position is not None and each.digest is not None
-    )  # fmt: skip
-    broken = service.accounts.audit_break(caller) if check else None
-    return AuditPage(data=rows, next=rows[-1].position if len(rows) == limit else None, broken_at=broken)

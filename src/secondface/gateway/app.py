@@ -27,7 +27,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from secondface import observe
 from secondface.errors import InternalFault, SecondfaceError
-from secondface.gateway import admin, catalogue, health, public, refusals, reviews, uploads, webhooks
+from secondface.gateway import (
+    admin,
+    approvals,
+    catalogue,
+    health,
+    public,
+    records,
+    refusals,
+    reviews,
+    uploads,
+    webhooks,
+)
 from secondface.gateway.addresses import Resolve
 from secondface.gateway.bodies import BodyGuard
 from secondface.gateway.desk import Desk
@@ -70,7 +81,7 @@ def application(
     app.state.service, app.state.options, app.state.desk = service, options, desk
     app.state.readiness = health.Readiness(service)
     app.state.registry, app.state.watch, app.state.sender = registry, watch, sender
-    for module in (public, uploads, catalogue, webhooks, admin, reviews, health):
+    for module in (public, approvals, records, uploads, catalogue, webhooks, admin, reviews, health):
         app.include_router(module.router)
     _handle_problems(app)
     app.add_middleware(BodyGuard, limits=options.bodies, takes_files=_takes_files)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Annotated, cast
 
@@ -13,13 +13,14 @@ from fastapi import Depends, FastAPI, Request
 from secondface.control.admission import Accepted
 from secondface.control.auth import Caller
 from secondface.domain.jobs import Job
-from secondface.errors import InvalidOption
+from secondface.errors import InvalidOption, RateLimited, SecondfaceError
 from secondface.gateway.addresses import AddressGuard, Resolve
+from secondface.gateway.approvals import code_asked
 from secondface.gateway.forms import Filled, read_job
 from secondface.gateway.inputs import Inputs
 from secondface.gateway.intake import Intake, Scanned
 from secondface.gateway.options import GatewayOptions
-from secondface.gateway.orders import Orders, waives_label
+from secondface.gateway.orders import Orders, facts_of, waives_label
 from secondface.gateway.outgoing import Outgoing
 from secondface.gateway.service import Service
 from secondface.observe import log
@@ -66,10 +67,17 @@ class Desk:
         if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isascii() and key.isprintable()):
             raise InvalidOption(f"An Idempotency-Key has 1 to {_LONGEST_KEY} printable signs.")
 
+        code = code_asked(request)
+
         def accept() -> Accepted:
-            submission = self.orders.submission(caller, filled.options, filled.material, key)
-            self.orders.require_served(submission.tier)
-            accepted = self.service.admission.submit(caller, submission)
+            try:
+                submission = self.orders.submission(caller, filled.options, filled.material, key)
+                self.orders.require_served(submission.tier)
+                accepted = self.service.admission.submit(caller, replace(submission, one_time_code=code))
+            except SecondfaceError as error:
+                if error.fault == "caller" and not isinstance(error, RateLimited):
+                    self.service.admission.refuse(caller, error.code, facts_of(filled.options, filled.material))
+                raise
             if waives_label(filled.options) and not accepted.replayed:
                 # the words themselves are kept with the job; a log holds no names of people
                 log("job.label_waived", job=accepted.job.id, account=caller.account.id)

@@ -15,6 +15,7 @@ from pathlib import Path
 from secondface.control.admission import Probed, Rate, Submission
 from secondface.control.auth import Caller
 from secondface.control.tiers import tier_for
+from secondface.domain.jobs import Fact
 from secondface.errors import InvalidOption, InvalidPipeline, MediaUnsupported, OutputFormatUnsupported
 from secondface.gateway.inputs import KnownInput
 from secondface.gateway.service import Service
@@ -127,6 +128,7 @@ class Orders:
                 order, f"{caller.account.id} {self._versions()} {tier} {self._service.protected.version()}"
             ),
             uses_likeness=plan.swaps and bool(order.sources), likeness_confirmed=options.likeness_confirmed,
+            said=facts_of(options, material, plan.label_waiver),
         )  # fmt: skip
 
     def require_served(self, tier: str) -> None:
@@ -145,6 +147,22 @@ def waives_label(options: JobOptions) -> bool:
     """Whether the visible label is to be left off, under an acknowledgement that the job keeps."""
     label = options.label or (options.pipeline.label if options.pipeline is not None else None)
     return label is not None and not label.visible
+
+
+def facts_of(options: JobOptions, material: Material, label_waiver: str | None = None) -> dict[str, Fact]:
+    """What the audit keeps of a request: digests of its inputs, what its caller confirmed, never a name or a pixel."""
+    facts: dict[str, Fact] = {"target_sha256": material.target.stored.sha256}
+    for number, each in enumerate(material.sources):
+        facts[f"source_{number}_sha256"] = each.stored.sha256
+    if material.reference is not None:
+        facts["reference_sha256"] = material.reference.stored.sha256
+    for number, (_, _, like) in enumerate(material.mapping):
+        if like is not None:
+            facts[f"like_{number}_sha256"] = like.stored.sha256
+    facts["likeness_confirmed"] = options.likeness_confirmed
+    if label_waiver is not None:
+        facts["label_waiver"] = label_waiver
+    return facts
 
 
 def _rule(words: str, has_reference: bool) -> FaceRule:

@@ -60,12 +60,17 @@ STATUS: Final[Mapping[type[SecondfaceError], int]] = {
     errors.RateLimited: 429,
     errors.BudgetExceeded: 402,
     errors.AccountMissing: 404,
+    errors.CodeRefused: 403,
+    errors.CodesMissing: 403,
     errors.JobProblem: 409,
     errors.JobMissing: 404,
     errors.JobSettled: 409,
     errors.RequestChanged: 409,
     errors.CostLimitReached: 409,
     errors.JobExpired: 409,
+    errors.ApprovalExpired: 409,
+    errors.DataDeleted: 410,
+    errors.JobUnfinished: 409,
     errors.ObjectMissing: 404,
     errors.TrustProblem: 403,
     errors.ContentRefused: 403,
@@ -92,6 +97,7 @@ STATUS: Final[Mapping[type[SecondfaceError], int]] = {
     errors.EncodeFailed: 500,
     errors.DiskFull: 507,
     errors.InternalFault: 500,
+    errors.AuditBroken: 500,
 }
 """Every class has a row of its own, so that a new one is given its status by somebody who thought of it."""
 

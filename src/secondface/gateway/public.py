@@ -1,4 +1,4 @@
-"""Jobs: submit, look, follow, fetch, cancel, approve; and pictures swapped while the caller waits."""
+"""Jobs: submit, look, follow, fetch, cancel; and pictures swapped while the caller waits."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from secondface.errors import InvalidOption, JobSettled
 from secondface.gateway import refusals
 from secondface.gateway.acceptance import picture_asked
 from secondface.gateway.access import WithCaller, WithService
+from secondface.gateway.approvals import CODE_HEADER, CODE_REFUSALS
 from secondface.gateway.desk import Desk, WithDesk, wait_asked
 from secondface.gateway.files import file_answer
 from secondface.gateway.forms import JOB_BODY, Filled
@@ -46,12 +47,14 @@ INPUT_REFUSALS = (
     errors.MappingUnresolved, errors.OutputFormatUnsupported, refusals.AddressForbidden, refusals.FetchFailed,
     errors.CageUnavailable, errors.DiskFull, *SCANNER_SAYS,
 )  # fmt: skip
-SUBMIT_REFUSALS = (*INPUT_REFUSALS, errors.BudgetExceeded, errors.RequestChanged, errors.LikenessUnconfirmed)
+SUBMIT_REFUSALS = (
+    *INPUT_REFUSALS, errors.BudgetExceeded, errors.RequestChanged, errors.LikenessUnconfirmed, *CODE_REFUSALS,
+)  # fmt: skip
 
 
 @router.post(
     "/v1/jobs", status_code=202, response_model=JobView, responses=responses(*SUBMIT_REFUSALS),
-    openapi_extra={**JOB_BODY, **_IDEMPOTENCY},
+    openapi_extra={**JOB_BODY, "parameters": [*_IDEMPOTENCY["parameters"], CODE_HEADER]},
 )  # fmt: skip
 async def submit(request: Request, caller: WithCaller, desk: WithDesk) -> JSONResponse:
     """Submit a job: JSON that names uploads or addresses, or a form with the files."""
@@ -103,7 +106,8 @@ async def events(
     responses={200: {"content": {"application/octet-stream": {}}, "description": "The file."},
                206: {"content": {"application/octet-stream": {}}, "description": "The range that was asked for."},
                304: {"description": "The caller has it already."},
-               **responses(errors.JobMissing, errors.JobSettled, errors.ObjectMissing, refusals.RangeUnsatisfiable)},
+               **responses(errors.JobMissing, errors.JobSettled, errors.ObjectMissing, errors.DataDeleted,
+                           refusals.RangeUnsatisfiable)},
 )  # fmt: skip
 async def result(
     job_id: JobId, request: Request, caller: WithCaller, service: WithService,
@@ -113,6 +117,7 @@ async def result(
     found = await to_thread.run_sync(service.requests.get, caller, job_id)
     if found.result is None:
         raise JobSettled(f"It is {found.state}, so there is no result.", job=job_id, state=found.state)
+    await to_thread.run_sync(service.retention.require_kept, found)
     return await file_answer(request, service.objects, found.result, result_name(found))
 
 
@@ -126,18 +131,6 @@ def receipt(job_id: JobId, caller: WithCaller, service: WithService) -> ReceiptV
 def cancel(job_id: JobId, caller: WithCaller, service: WithService) -> JobView:
     """Cancel a job: what waits ends at once, what runs is stopped; one that has ended stays as it is."""
     return job_view(service, service.requests.cancel(caller, job_id))
-
-
-@router.post("/v1/jobs/{job_id}/approve", responses=responses(errors.JobMissing, errors.JobSettled))
-def approve(job_id: JobId, caller: WithCaller, service: WithService) -> JobView:
-    """Let a job run that waits for approval; not with the key that submitted it."""
-    return job_view(service, service.requests.approve(caller, job_id))
-
-
-@router.post("/v1/jobs/{job_id}/reject", responses=responses(errors.JobMissing, errors.JobSettled))
-def reject(job_id: JobId, caller: WithCaller, service: WithService) -> JobView:
-    """Refuse a job that waits for approval; it costs nothing."""
-    return job_view(service, service.requests.reject(caller, job_id))
 
 
 @router.post("/v1/quotes", responses=responses(*INPUT_REFUSALS), openapi_extra=JOB_BODY)
@@ -160,8 +153,9 @@ async def quote(request: Request, caller: WithCaller, desk: WithDesk) -> QuoteVi
                      "description": "The picture."},
                202: {"model": JobView, "description": "It takes longer; follow the job."},
                **responses(*SUBMIT_REFUSALS, refusals.NotAcceptable, errors.NoFaceInSource, errors.NoFaceInTarget,
-                           errors.ContentRefused, errors.SourceProtected, errors.JobProblem, errors.ProviderFault)},
-    openapi_extra={**JOB_BODY, "parameters": [*_IDEMPOTENCY["parameters"], _WAIT]},
+                           errors.ContentRefused, errors.SourceProtected, errors.JobProblem, errors.DataDeleted,
+                           errors.ProviderFault)},
+    openapi_extra={**JOB_BODY, "parameters": [*_IDEMPOTENCY["parameters"], CODE_HEADER, _WAIT]},
 )  # fmt: skip
 async def swap(request: Request, caller: WithCaller, desk: WithDesk) -> Response:
     """Two pictures in, one out: waits for the result, and answers in the type that the request accepts."""
@@ -174,6 +168,8 @@ async def swap(request: Request, caller: WithCaller, desk: WithDesk) -> Response
         raise InvalidOption("A swap takes pictures; submit videos to POST /v1/jobs.")
     as_asked = Filled(JobOptions.model_validate({**dict(filled.options), "output": wanted}), filled.material)
     accepted = await desk.submit(request, caller, as_asked)
+    if accepted.job.state == "awaiting_approval":  # that may take a day
+        return await to_thread.run_sync(_accepted, desk.service, accepted.job)
     wait_s = wait_asked(request, desk.options.swap_wait_s, desk.options.most_wait_s)
     ended = await desk.wait(caller, accepted.job, wait_s)
     if not ended.ended:
@@ -188,6 +184,7 @@ async def _picture(request: Request, desk: Desk, job: Job, media_type: str) -> R
             detail = f"Job {job.id} is {job.state}: the rule {found.rule} refuses {found.input}."
             raise kind(detail, job=job.id)
         raise kind(f"Job {job.id} is {job.state}.", job=job.id)
+    await to_thread.run_sync(desk.service.retention.require_kept, job)
     reply = await file_answer(request, desk.service.objects, job.result, result_name(job), media_type, inline=True)
     reply.headers["Location"] = f"/v1/jobs/{job.id}"
     reply.headers["X-Job-Id"] = job.id

@@ -68,7 +68,7 @@ async def held_result(job_id: JobId, request: Request, caller: WithCaller, servi
 
 @router.post("/reviews/{job_id}/approve", responses=responses(errors.JobMissing, errors.JobSettled))
 def approve(job_id: JobId, asked: ReviewRequest, caller: WithCaller, service: WithService) -> ReviewView:
-    """Hand the result out; not with the key that submitted the job."""
+    """Hand the result out; not with a key of whoever submitted the job."""
     return review_view(service, service.reviews.approve(caller, job_id, asked.reason))
 
 

@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 from secondface.control.accounts import Accounts
 from secondface.control.admission import Admission
 from secondface.control.approvals import JobRequests
+from secondface.control.audit import AuditTrail
 from secondface.control.auth import Keyring, Rates
+from secondface.control.one_time_codes import OneTimeCodes
 from secondface.control.protected import ProtectedRegister
+from secondface.control.retention import Retention
 from secondface.control.reviews import Reviews
 from secondface.control.screening import Screening
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
+from secondface.control.waiting_room import WaitingRoom
 from secondface.domain.ports import Clock, Fleet, Ids, ObjectStore, Stored, Transactions
 from secondface.domain.protected import Descriptor
 from secondface.domain.scaling import Decision
@@ -42,6 +46,10 @@ class Service:
     keyring: Keyring
     admission: Admission
     requests: JobRequests
+    codes: OneTimeCodes
+    waiting_room: WaitingRoom
+    retention: Retention
+    audit: AuditTrail
     rates: Rates
     accounts: Accounts
     subscriptions: Subscriptions

@@ -43,7 +43,8 @@ def job_view(service: Service, job: Job, work: UnitOfWork | None = None) -> JobV
     """A job, with the reason why it waits."""
     root = f"/v1/jobs/{job.id}"
     links = {"self": root, "events": f"{root}/events", "receipt": f"{root}/receipt"}
-    if job.result is not None:
+    deleted = _is_deleted(service, job, work)
+    if job.result is not None and not deleted:
         links["result"] = f"{root}/result"
     return JobView(
         id=job.id, state=job.state, tier=job.tier, priority=job.priority, created_ms=job.created_ms,
@@ -53,8 +54,20 @@ def job_view(service: Service, job: Job, work: UnitOfWork | None = None) -> JobV
         likeness_confirmed=job.likeness_confirmed,
         currency=job.currency, price_micros=job.price.price_micros, hold_micros=job.hold_micros,
         max_cost_micros=job.max_cost_micros, cost_micros=bill(job).total_micros, deadline_ms=job.deadline_ms,
-        expected_active_ms=job.expected_ms, links=links,
+        expected_active_ms=job.expected_ms, links=links, data_deleted=deleted,
+        approve_by_ms=service.waiting_room.until_ms(job) if job.state == "awaiting_approval" else None,
     )  # fmt: skip
+
+
+def _is_deleted(service: Service, job: Job, work: UnitOfWork | None) -> bool:
+    """Whether its result is gone, or going."""
+    if job.result is None:
+        return False
+    if work is None:
+        with service.transactions.view() as fresh:
+            return _is_deleted(service, job, fresh)
+    known = work.remains.find([job.id]).get(job.id)
+    return known is not None and known.output in ("deleting", "deleted")
 
 
 def _waiting(service: Service, job: Job, work: UnitOfWork | None) -> WaitingWord | None:
@@ -141,6 +154,7 @@ def plan_fields(account: Account) -> PlanFields:
         likeness_required=plan.likeness_required, nsfw_hold_permille=plan.nsfw_hold_permille,
         nsfw_refuse_permille=plan.nsfw_refuse_permille,
         requests_per_minute=plan.requests_per_minute,
+        retain_inputs_h=plan.retain_inputs_h, retain_outputs_h=plan.retain_outputs_h,
     )  # fmt: skip
 
 
@@ -153,13 +167,14 @@ def plan_of(fields: PlanFields) -> Plan:
         likeness_required=fields.likeness_required, nsfw_hold_permille=fields.nsfw_hold_permille,
         nsfw_refuse_permille=fields.nsfw_refuse_permille,
         requests_per_minute=fields.requests_per_minute,
+        retain_inputs_h=fields.retain_inputs_h, retain_outputs_h=fields.retain_outputs_h,
     )  # fmt: skip
 
 
 def key_view(key: Key) -> KeyView:
     return KeyView(
         id=key.id, account=key.account, name=key.name, scopes=tuple(sorted(key.scopes)), created_ms=key.created_ms,
-        expires_ms=key.expires_ms, revoked_ms=key.revoked_ms,
+        expires_ms=key.expires_ms, revoked_ms=key.revoked_ms, person=key.person,
     )  # fmt: skip
 
 

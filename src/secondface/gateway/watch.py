@@ -12,6 +12,7 @@ from secondface.domain.billing import bill
 from secondface.domain.deliveries import ENDINGS
 from secondface.domain.jobs import Job
 from secondface.domain.ports import Recorded, UnitOfWork
+from secondface.domain.retention import DELETED
 from secondface.errors import JobMissing, SecondfaceError
 from secondface.gateway.service import Service
 from secondface.spec.work import WorkOrder
@@ -50,6 +51,10 @@ class Figures:
         self.active = Counter("secondface_device_active_seconds", "Device time.", ["tier"], registry=registry)
         self.charged = Counter("secondface_charged_micros", "What was charged.", ["currency"], registry=registry)
         self.frames = Counter("secondface_frames", "Frames of ended attempts.", ["tier"], registry=registry)
+        self.deleted = Counter(
+            "secondface_files_deleted", "Files of ended jobs that were deleted, asked for or by policy.", ["reason"],
+            registry=registry,
+        )  # fmt: skip
         self.utilisation = Gauge(
             "secondface_device_utilisation", f"Device time by wall time of the last {_RECENT} attempts.", ["tier"],
             registry=registry,
@@ -99,6 +104,8 @@ class Watch:
             self._learn(job)
 
     def _read(self, work: UnitOfWork, recorded: Recorded) -> None:
+        if recorded.event.kind == DELETED:
+            self.figures.deleted.labels(recorded.event.facts["reason"]).inc(int(recorded.event.facts["files"] or 0))
         if recorded.event.kind not in ENDINGS:
             return
         try:

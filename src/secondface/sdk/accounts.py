@@ -42,22 +42,23 @@ def ledger(before: int | None, limit: int, retries: Retries) -> Flow[LedgerPage]
 
 
 def keys(account_id: str | None, retries: Retries) -> Flow[KeyPage]:
-    place = yield from _keys_of(account_id, retries)
+    place = yield from keys_of(account_id, retries)
     return read_as(KeyPage, (yield from call(Call(method="GET", path=place), retries)))
 
 
 def create_key(
-    role: RoleName, name: str | None, expires_s: int | None, account_id: str | None, retries: Retries
-) -> Flow[NewKeyView]:
-    words = said(checked(KeyRequest, {"role": role, "name": name, "expires_s": expires_s}))
-    place = yield from _keys_of(account_id, retries)
+    role: RoleName, name: str | None, expires_s: int | None, account_id: str | None, person: str | None,
+    retries: Retries,
+) -> Flow[NewKeyView]:  # fmt: skip
+    words = said(checked(KeyRequest, {"role": role, "name": name, "expires_s": expires_s, "person": person}))
+    place = yield from keys_of(account_id, retries)
     # A key that nobody has seen is no harm, but it is litter: this is not sent twice.
     wanted = Call(method="POST", path=place, words=words, repeatable=False)
     return read_as(NewKeyView, (yield from call(wanted, retries)))
 
 
 def revoke_key(key_id: str, account_id: str | None, retries: Retries) -> Flow[KeyView]:
-    place = yield from _keys_of(account_id, retries)
+    place = yield from keys_of(account_id, retries)
     wanted = Call(method="DELETE", path=f"{place}/{quoted(key_id, safe='')}")
     return read_as(KeyView, (yield from call(wanted, retries)))
 
@@ -68,7 +69,7 @@ def create_webhook(url: str, kinds: Sequence[EventKind], retries: Retries) -> Fl
     return read_as(NewWebhookView, (yield from call(wanted, retries)))
 
 
-def _keys_of(account_id: str | None, retries: Retries) -> Flow[str]:
+def keys_of(account_id: str | None, retries: Retries) -> Flow[str]:
     """Where the keys of an account are; without one, those of the caller's own."""
     name = account_id or (yield from account(retries)).id
     return f"/v1/admin/accounts/{quoted(name, safe='')}/keys"

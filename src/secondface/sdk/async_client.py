@@ -13,7 +13,7 @@ from typing import TypeVar, Unpack, cast
 import httpx
 
 from secondface.errors import InternalFault
-from secondface.sdk import accounts, jobs, reviews
+from secondface.sdk import accounts, jobs, reviews, trust
 from secondface.sdk.calls import Answer, Call, Effect, Flow, Give, Open, Outcome, Pause, Take
 from secondface.sdk.files import download, pieces, upload, verify
 from secondface.sdk.inputs import Asked, Given, Goal, JobWords
@@ -21,6 +21,7 @@ from secondface.sdk.jobs import OnEvent, Picture
 from secondface.sdk.retries import Retries
 from secondface.sdk.wire import answer_of, client_options, request_options, unreachable
 from secondface.spec.service import EventKind, RoleName
+from secondface.spec.trust import ApprovalPage, AuditFindingView, CodesView, DeletionPage, NewCodesView
 from secondface.spec.trust_views import MarksView, ProtectedPage, ProtectedView, ReviewPage, ReviewView
 from secondface.spec.views import (
     EventView,
@@ -82,11 +83,13 @@ class AsyncClient:
 
     async def submit(
         self, sources: Sequence[Given], target: Given, *, reference: Given | None = None,
-        mapping: Sequence[tuple[int, Goal]] = (), idempotency_key: str | None = None, **words: Unpack[JobWords],
+        mapping: Sequence[tuple[int, Goal]] = (), idempotency_key: str | None = None, one_time_code: str | None = None,
+        **words: Unpack[JobWords],
     ) -> JobView:  # fmt: skip
-        """Submit a job. With an idempotency key of your own, calls after a crash of yours find the same job."""
+        """Submit a job. With an idempotency key of your own, calls after a crash of yours find the same job. A fresh
+        one-time code of your key takes the place of an approver, where the plan wants one."""
         asked = Asked(sources=sources, target=target, reference=reference, mapping=mapping, words=words)
-        return await self._run(jobs.submit(asked, idempotency_key, self._retries))
+        return await self._run(jobs.submit(asked, idempotency_key, self._retries, one_time_code=one_time_code))
 
     async def job(self, job_id: str) -> JobView:
         """A job as it is now."""
@@ -122,18 +125,36 @@ class AsyncClient:
 
     async def approve(self, job_id: str) -> JobView:
         """Let a job run that waits for approval."""
-        return await self._run(jobs.approve(job_id, self._retries))
+        return await self._run(trust.approve(job_id, self._retries))
 
-    async def reject(self, job_id: str) -> JobView:
+    async def reject(self, job_id: str, reason: str | None = None) -> JobView:
         """Refuse a job that waits for approval."""
-        return await self._run(jobs.reject(job_id, self._retries))
+        return await self._run(trust.reject(job_id, reason, self._retries))
+
+    async def confirm(self, job_id: str, one_time_code: str) -> JobView:
+        """Let a job of one's own run that waits for approval, by a fresh one-time code of its key."""
+        return await self._run(trust.confirm(job_id, one_time_code, self._retries))
+
+    async def approvals(self, *, after: str | None = None, limit: int = 50) -> ApprovalPage:
+        """Jobs that wait for a second authorisation, newest first."""
+        return await self._run(trust.approvals(after, limit, self._retries))
+
+    async def delete_data(self, job_id: str) -> DeletionPage:
+        """Delete the inputs and the result of a job that has ended; the answer is the receipt."""
+        return await self._run(trust.delete_data(job_id, self._retries))
+
+    async def deletions(self, job_id: str) -> DeletionPage:
+        """The receipts of a job's deletions, asked for or by policy."""
+        return await self._run(trust.deletions(job_id, self._retries))
 
     async def swap(
         self, source: Path | str | bytes, target: Path | str | bytes, *, accept: str = "image/png", wait_s: int = 30,
-        **words: Unpack[JobWords],
+        one_time_code: str | None = None, **words: Unpack[JobWords],
     ) -> Picture:  # fmt: skip
         """Two pictures in, one out, in the type that `accept` names."""
-        return await self._run(jobs.swap(source, target, accept, wait_s, words, self._retries))
+        return await self._run(
+            jobs.swap(source, target, accept, wait_s, words, one_time_code=one_time_code, retries=self._retries)
+        )
 
     async def verify(self, content: Path | str | bytes | StoredView) -> MarksView:
         """Which marks of an AI-made file are there, who signed, and which of the account's jobs made it."""
@@ -161,14 +182,31 @@ class AsyncClient:
         return await self._run(accounts.keys(account_id, self._retries))
 
     async def create_key(
-        self, role: RoleName, name: str | None = None, *, expires_s: int | None = None, account_id: str | None = None
-    ) -> NewKeyView:
-        """A new key; its text is in this answer and nowhere else."""
-        return await self._run(accounts.create_key(role, name, expires_s, account_id, self._retries))
+        self, role: RoleName, name: str | None = None, *, expires_s: int | None = None, account_id: str | None = None,
+        person: str | None = None,
+    ) -> NewKeyView:  # fmt: skip
+        """A new key; its text is in this answer and nowhere else. Without a person it counts as your own."""
+        return await self._run(accounts.create_key(role, name, expires_s, account_id, person, self._retries))
 
     async def revoke_key(self, key_id: str, *, account_id: str | None = None) -> KeyView:
         """Make a key useless from now on."""
         return await self._run(accounts.revoke_key(key_id, account_id, self._retries))
+
+    async def enrol_codes(self, key_id: str, *, account_id: str | None = None) -> NewCodesView:
+        """Give a key one-time codes; their secret is in this answer and nowhere else."""
+        return await self._run(trust.enrol_codes(key_id, account_id, self._retries))
+
+    async def drop_codes(self, key_id: str, *, account_id: str | None = None) -> CodesView:
+        """Take a key's one-time codes away."""
+        return await self._run(trust.drop_codes(key_id, account_id, self._retries))
+
+    async def audit_check(self) -> AuditFindingView:
+        """Whether the audit is what was written down; for operators."""
+        return await self._run(trust.audit_check(self._retries))
+
+    async def audit_export(self, output: Path | str) -> Path:
+        """The whole audit as JSON lines with a signed end; for operators."""
+        return await self._run(trust.audit_export(Path(output), self._retries))
 
     async def create_webhook(self, url: str, kinds: Sequence[EventKind] = ()) -> NewWebhookView:
         """Have events of the account's jobs sent to an address; the secret is in this answer and nowhere else."""
@@ -183,7 +221,7 @@ class AsyncClient:
         return await self._run(reviews.review(job_id, self._retries))
 
     async def approve_review(self, job_id: str, reason: str) -> ReviewView:
-        """Hand a held result out; not with the key that submitted the job."""
+        """Hand a held result out; not with a key of whoever submitted the job."""
         return await self._run(reviews.decide(job_id, "approve", reason, self._retries))
 
     async def refuse_review(self, job_id: str, reason: str) -> ReviewView:

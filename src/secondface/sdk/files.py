@@ -62,7 +62,7 @@ def download(job_id: str, output: Path, retries: Retries, place: str | None = No
     while True:
         before = _size(part)
         try:
-            with _written(part) as file:
+            with written(part) as file:
                 whole = yield from _continue(place or f"/v1/jobs/{job_id}/result", file, retries)
         except SecondfaceError as error:
             if error.facts.get("status") == 416 and before:  # the part is of something else, or longer than the file
@@ -157,7 +157,8 @@ def pieces(content: Path | bytes) -> Generator[bytes]:
 
 
 @contextmanager
-def _written(part: Path) -> Generator[BufferedRandom]:
+def written(part: Path) -> Generator[BufferedRandom]:
+    """A file that is added to. Raises OutputNotWritable, DiskFull."""
     with _ours(part), part.open("a+b") as file:
         yield file
 

@@ -43,15 +43,17 @@ def quote(asked: Asked, retries: Retries) -> Flow[QuoteView]:
     return read_as(QuoteView, (yield from call(Call(method="POST", path="/v1/quotes", words=said(request)), retries)))
 
 
-def submit(asked: Asked, idempotency_key: str | None, retries: Retries) -> Flow[JobView]:
+def submit(
+    asked: Asked, idempotency_key: str | None, retries: Retries, *, one_time_code: str | None = None
+) -> Flow[JobView]:  # fmt: skip
     request = yield from request_of(asked, retries)
-    headers = {"idempotency-key": idempotency_key or uuid.uuid4().hex}
+    headers = {"idempotency-key": idempotency_key or uuid.uuid4().hex, **_code(one_time_code)}
     wanted = Call(method="POST", path="/v1/jobs", words=said(request), headers=headers)
     return read_as(JobView, (yield from call(wanted, retries)))
 
 
 def job(job_id: str, retries: Retries) -> Flow[JobView]:
-    return read_as(JobView, (yield from call(Call(method="GET", path=_place(job_id)), retries)))
+    return read_as(JobView, (yield from call(Call(method="GET", path=place(job_id)), retries)))
 
 
 def jobs(states: Sequence[JobStateName], after: str | None, limit: int, retries: Retries) -> Flow[JobPage]:
@@ -62,19 +64,11 @@ def jobs(states: Sequence[JobStateName], after: str | None, limit: int, retries:
 
 
 def cancel(job_id: str, retries: Retries) -> Flow[JobView]:
-    return read_as(JobView, (yield from call(Call(method="DELETE", path=_place(job_id)), retries)))
-
-
-def approve(job_id: str, retries: Retries) -> Flow[JobView]:
-    return read_as(JobView, (yield from call(_decision(job_id, "approve"), retries)))
-
-
-def reject(job_id: str, retries: Retries) -> Flow[JobView]:
-    return read_as(JobView, (yield from call(_decision(job_id, "reject"), retries)))
+    return read_as(JobView, (yield from call(Call(method="DELETE", path=place(job_id)), retries)))
 
 
 def receipt(job_id: str, retries: Retries) -> Flow[ReceiptView]:
-    return read_as(ReceiptView, (yield from call(Call(method="GET", path=f"{_place(job_id)}/receipt"), retries)))
+    return read_as(ReceiptView, (yield from call(Call(method="GET", path=f"{place(job_id)}/receipt"), retries)))
 
 
 def events(job_id: str, after: int, retries: Retries) -> Flow[bool]:
@@ -82,7 +76,7 @@ def events(job_id: str, after: int, retries: Retries) -> Flow[bool]:
     silent = 0
     while True:
         headers = {"accept": "text/event-stream", "accept-encoding": "identity", "last-event-id": str(after)}
-        head = yield from opened(Call(method="GET", path=f"{_place(job_id)}/events", headers=headers), retries)
+        head = yield from opened(Call(method="GET", path=f"{place(job_id)}/events", headers=headers), retries)
         if not head.headers.get("content-type", "").startswith("text/event-stream"):
             yield Close()
             return False
@@ -155,18 +149,20 @@ def require_success(seen: JobView) -> JobView:
 
 
 def swap(
-    source: Path | str | bytes, target: Path | str | bytes, accept: str, wait_s: int, words: JobWords, retries: Retries
-) -> Flow[Picture]:
+    source: Path | str | bytes, target: Path | str | bytes, accept: str, wait_s: int, words: JobWords, *,
+    one_time_code: str | None, retries: Retries,
+) -> Flow[Picture]:  # fmt: skip
     """A picture with the source's face in the target. Raises what the job ends with."""
     options = json.dumps(said(options_of(words))).encode()
     form = (FilePart("source", _content(source)), FilePart("target", _content(target)), FilePart("options", options))
     headers = {"accept": accept, "prefer": f"wait={wait_s}", "idempotency-key": uuid.uuid4().hex}
+    headers |= _code(one_time_code)
     reply = yield from call(Call(method="POST", path="/v1/swap", form=form, headers=headers), retries)
     if reply.status != 202:
         return _picture(reply, reply.headers.get("x-job-id", ""))
     seen = yield from wait(read_as(JobView, reply).id, None, 1.0, retries)
     require_success(seen)
-    whole = yield from call(Call(method="GET", path=f"{_place(seen.id)}/result"), retries)
+    whole = yield from call(Call(method="GET", path=f"{place(seen.id)}/result"), retries)
     return _picture(whole, seen.id)
 
 
@@ -196,10 +192,10 @@ def _told(flow: Flow[bool], on_value: Callable[[EventView], None]) -> Flow[bool]
         flow.close()
 
 
-def _decision(job_id: str, word: str) -> Call:
-    return Call(method="POST", path=f"{_place(job_id)}/{word}", repeatable=False)
+def _code(one_time_code: str | None) -> dict[str, str]:
+    return {"one-time-code": one_time_code} if one_time_code is not None else {}
 
 
-def _place(job_id: str) -> str:
+def place(job_id: str) -> str:
     """Where a job is; what a caller calls one leads nowhere else."""
     return f"/v1/jobs/{quoted(job_id, safe='')}"

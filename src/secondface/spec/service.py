@@ -159,7 +159,10 @@ class PlanFields(BaseModel):
     formats: tuple[FormatName, ...] = Field(
         default=(), max_length=20, description="Formats that results may have, as in a job's output; empty: all."
     )
-    approval_above_faces: int | None = Field(default=None, ge=0, le=256)
+    approval_above_faces: int | None = Field(
+        default=None, ge=0, le=256,
+        description="Jobs with more faces need a second authorisation: another person, or a fresh one-time code.",
+    )  # fmt: skip
     label_optional: bool = Field(default=False, description="The visible label may be left off, with a reason.")
     likeness_required: bool = Field(
         default=False, description="A job with sources needs `likeness_confirmed`, the caller's word for it."
@@ -172,6 +175,11 @@ class PlanFields(BaseModel):
         default=850, ge=1, le=1000, description="One that scores so much ends the job; null: none does."
     )
     requests_per_minute: int = Field(default=600, ge=1, le=1_000_000)
+    retain_inputs_h: int | None = Field(
+        default=None, ge=0, le=100_000,
+        description="Hours after a job's end for which its inputs are kept; empty: as the service does.",
+    )  # fmt: skip
+    retain_outputs_h: int | None = Field(default=None, ge=0, le=100_000, description="The same for its result.")
 
 
 class AccountRequest(BaseModel):
@@ -224,6 +232,9 @@ class KeyRequest(BaseModel):
     role: RoleName
     name: Title | None = None
     expires_s: int | None = Field(default=None, ge=60, le=10 * 366 * 86_400, description="Seconds from now.")
+    person: Title | None = Field(
+        default=None, description="Who gets it; nobody approves their own jobs with another key. Empty: you yourself."
+    )
 
 
 class PriceRequest(BaseModel):

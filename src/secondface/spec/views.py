@@ -160,6 +160,8 @@ class JobView(View):
     deadline_ms: int | None
     expected_active_ms: int
     links: dict[str, str]
+    data_deleted: bool = Field(default=False, description="Whether the result was deleted, asked for or by policy.")
+    approve_by_ms: int | None = Field(default=None, description="When a job that waits for approval ends by itself.")
 
 
 class JobPage(View):
@@ -343,6 +345,7 @@ class KeyView(View):
     created_ms: int
     expires_ms: int | None
     revoked_ms: int | None
+    person: str = Field(default="", description="Whose key it is; nobody approves their own jobs with another key.")
 
 
 class NewKeyView(KeyView):

@@ -11,13 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 
 from secondface.domain.accounts import Account, Key
+from secondface.domain.audit import SignedHead
 from secondface.domain.budgets import Budget, Spend
 from secondface.domain.deliveries import Delivery, Endpoint
 from secondface.domain.jobs import Job
 from secondface.domain.ledger import Entry
+from secondface.domain.one_time_codes import CodeBook
 from secondface.domain.ports import Clock, Recorded, UnitOfWork
 from secondface.domain.pricing import PriceBook
 from secondface.domain.protected import Protected
+from secondface.domain.retention import Remains
 from secondface.storage.memory_jobs import MemoryJobs
 from secondface.storage.memory_records import (
     MemoryAccounts,
@@ -28,6 +31,7 @@ from secondface.storage.memory_records import (
     MemoryProtected,
     MemoryReplays,
 )
+from secondface.storage.memory_trust import MemoryCodes, MemoryRemains
 
 
 @dataclass(slots=True)
@@ -51,6 +55,9 @@ class Shelves:
         default_factory=dict[tuple[str, str], tuple[str, str, int]]
     )
     cache: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    heads: dict[tuple[str, int], SignedHead] = field(default_factory=dict[tuple[str, int], SignedHead])
+    codes: dict[str, CodeBook] = field(default_factory=dict[str, CodeBook])
+    remains: dict[str, Remains] = field(default_factory=dict[str, Remains])
 
     def copy(self) -> Shelves:
         return Shelves(**{each.name: dict(getattr(self, each.name)) for each in fields(self)})
@@ -64,11 +71,12 @@ class MemoryUnitOfWork:
         self.jobs = MemoryJobs(shelves.jobs, shelves.shares, shelves.accounts, now_ms)
         self.ledger = MemoryLedger(shelves.entries, shelves.balances, shelves.budgets, shelves.spends)
         self.accounts = MemoryAccounts(shelves.accounts, shelves.keys, shelves.books)
-        self.journal = MemoryJournal(shelves.events)
+        self.journal = MemoryJournal(shelves.events, shelves.heads)
         self.outbox = MemoryOutbox(shelves.endpoints, shelves.deliveries, now_ms)
         self.protected = MemoryProtected(shelves.protected)
         self.replays = MemoryReplays(shelves.replays, now_ms)
         self.cache = MemoryCache(shelves.cache, now_ms)
+        self.codes, self.remains = MemoryCodes(shelves.codes), MemoryRemains(shelves.remains)
 
     def now_ms(self) -> int:
         return self._now_ms

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from secondface.domain.accounts import Account, Actor, Key
+from secondface.domain.audit import FIRST, HeadKind, SignedHead
 from secondface.domain.budgets import Budget, Spend
+from secondface.domain.chain import first_broken, link, version_of
 from secondface.domain.deliveries import Delivery, Endpoint
 from secondface.domain.jobs import Event
 from secondface.domain.ledger import Entry
@@ -14,7 +16,6 @@ from secondface.domain.ports import Recorded
 from secondface.domain.pricing import PriceBook
 from secondface.domain.protected import Protected
 from secondface.errors import RequestChanged
-from secondface.storage.chain import FIRST, first_broken, link, version_of
 
 
 class MemoryLedger:
@@ -104,12 +105,12 @@ class MemoryAccounts:
 class MemoryJournal:
     """Events inside one transaction."""
 
-    def __init__(self, events: dict[int, Recorded]) -> None:
-        self._events = events
+    def __init__(self, events: dict[int, Recorded], heads: dict[tuple[str, int], SignedHead]) -> None:
+        self._events, self._heads = events, heads
 
     def record(self, account: str, actor: Actor, events: Iterable[Event]) -> None:
         for event in events:
-            number = len(self._events) + 1
+            number = max(self._events, default=0) + 1
             self._events[number] = Recorded(number=number, account=account, actor=actor, event=event)
 
     def since(self, subject: str, number: int = 0, limit: int = 1000) -> Sequence[Recorded]:
@@ -124,13 +125,35 @@ class MemoryJournal:
         sealed = self._sealed()
         digest = (sealed[-1].digest if sealed else None) or FIRST
         loose = [each for each in self._events.values() if each.position is None][:limit]
-        for position, recorded in enumerate(loose, len(sealed) + 1):
+        for position, recorded in enumerate(loose, (sealed[-1].position or 0) + 1 if sealed else 1):
             digest = link(digest, position, recorded)
             self._events[recorded.number] = replace(recorded, position=position, digest=digest)
         return len(loose)
 
     def broken(self) -> int | None:
-        return first_broken(self._sealed())
+        pruned = self.heads("checkpoint")
+        after, before = (pruned[-1].position, pruned[-1].digest) if pruned else (0, FIRST)
+        return first_broken((each for each in self._sealed() if (each.position or 0) > after), after, before)
+
+    def save_head(self, head: SignedHead) -> None:
+        self._heads.setdefault((head.kind, head.position), head)
+
+    def heads(self, kind: HeadKind, newest: int | None = None) -> Sequence[SignedHead]:
+        found = [self._heads[place] for place in sorted(self._heads) if place[0] == kind]
+        return found if newest is None else found[-newest:]
+
+    def prune(self, checkpoint: SignedHead, keep_subject: str) -> int:
+        old = [each for each in self._sealed() if (each.position or 0) <= checkpoint.position]
+        gone = [each.number for each in old if each.event.subject != keep_subject]
+        for number in gone:
+            del self._events[number]
+        for each in old:
+            if each.event.subject == keep_subject:
+                self._events[each.number] = replace(each, actor=replace(each.actor, address=None))
+        for place in [place for place in self._heads if place[1] <= checkpoint.position]:
+            del self._heads[place]
+        self.save_head(checkpoint)
+        return len(gone)
 
     def _sealed(self) -> list[Recorded]:
         found = [(each.position, each) for each in self._events.values() if each.position is not None]
@@ -229,3 +252,6 @@ class MemoryCache:
         for key in old:
             del self._cache[key]
         return len(old)
+
+    def forget(self, key: str) -> None:
+        self._cache.pop(key, None)

@@ -114,7 +114,8 @@ class FolderStore:
 
     def keys(self, prefix: str) -> Sequence[str]:
         with _failures():
-            found = (path.relative_to(self._facts).as_posix() for path in self._facts.rglob(f"*{_SEAL}"))
+            folder = self._facts / prefix.rpartition("/")[0]  # not all of the store for the files of one job
+            found = (path.relative_to(self._facts).as_posix() for path in folder.rglob(f"*{_SEAL}"))
             return sorted(name.removesuffix(_SEAL) for name in found if name.startswith(prefix))
 
     def link(self, key: str, method: Method, seconds: int) -> str:

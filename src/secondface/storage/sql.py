@@ -15,6 +15,7 @@ from secondface.storage.sql_journal import SqlJournal
 from secondface.storage.sql_ledger import SqlLedger
 from secondface.storage.sql_outbox import SqlCache, SqlOutbox, SqlReplays
 from secondface.storage.sql_protected import SqlProtected
+from secondface.storage.sql_trust import SqlCodes, SqlRemains
 
 
 class SqlUnitOfWork:
@@ -31,6 +32,7 @@ class SqlUnitOfWork:
         self.protected = SqlProtected(connection)
         self.replays = SqlReplays(connection, database)
         self.cache = SqlCache(connection, database)
+        self.codes, self.remains = SqlCodes(connection), SqlRemains(connection)
 
     def now_ms(self) -> int:
         if self._now_ms is None:

@@ -102,3 +102,6 @@ class SqlCache:
 
     def prune(self) -> int:
         return self._connection.execute(delete(CACHE).where(CACHE.c.expires_ms <= self._database.now())).rowcount
+
+    def forget(self, key: str) -> None:
+        self._connection.execute(delete(CACHE).where(CACHE.c.key == key))

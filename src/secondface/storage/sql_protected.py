@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, delete, select, update
 
+from secondface.domain.chain import version_of
 from secondface.domain.protected import Protected
-from secondface.storage.chain import version_of
 from secondface.storage.rows import protected_of, protected_row
 from secondface.storage.sql_ledger import insert_or_ignore
 from secondface.storage.tables import PROTECTED

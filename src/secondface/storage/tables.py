@@ -76,6 +76,8 @@ _LIVE = text("state IN ('awaiting_approval', 'queued', 'running', 'held')")
 _LATE = text("state IN ('awaiting_approval', 'queued', 'running', 'held') AND deadline_ms IS NOT NULL")
 _HELD = text("state = 'held'")
 
+_LEFT = text("(inputs IN ('kept', 'deleting') OR output IN ('kept', 'deleting'))")
+
 
 def _partial(name: str, condition: TextClause, *columns: ColumnElement[Any]) -> Index:
     return Index(name, *columns, sqlite_where=condition, postgresql_where=condition)
@@ -167,6 +169,21 @@ KEYS = Table(
     Column("created_ms", BigInteger, nullable=False),
     Column("expires_ms", BigInteger),
     Column("revoked_ms", BigInteger),
+    Column("person", Text, nullable=False, server_default=""),
+)
+
+# Secrets of one-time codes, encrypted: the key to them lies outside of the database.
+CODES = Table(
+    "one_time_codes",
+    METADATA,
+    Column("key_id", Text, ForeignKey("keys.id"), primary_key=True),
+    Column("account", Text, nullable=False),
+    Column("sealed", Text, nullable=False),
+    Column("made_ms", BigInteger, nullable=False),
+    Column("used_step", BigInteger, nullable=False),
+    Column("used_for", Text, nullable=False),
+    Column("failures", Integer, nullable=False),
+    Column("blocked_until_ms", BigInteger, nullable=False),
 )
 
 PRICES = Table(
@@ -246,6 +263,36 @@ EVENTS = Table(
     Index("ix_events_account", "account", "position"),
 )
 _partial("ix_events_unsealed", text("position IS NULL"), EVENTS.c.number)
+
+HEADS = Table(
+    "audit_heads",
+    METADATA,
+    Column("kind", Text, primary_key=True),
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    Column("digest", Text, nullable=False),
+    Column("at_ms", BigInteger, nullable=False),
+    Column("from_position", BigInteger, nullable=False),
+    Column("from_digest", Text, nullable=False),
+    Column("public_key", Text, nullable=False),
+    Column("signature", Text, nullable=False),
+)
+
+REMAINS = Table(
+    "remains",
+    METADATA,
+    Column("job_id", Text, ForeignKey("jobs.id"), primary_key=True),
+    Column("account", Text, nullable=False),
+    Column("ended_ms", BigInteger, nullable=False),
+    Column("inputs", Text, nullable=False),
+    Column("output", Text, nullable=False),
+    Column("inputs_h", Integer),
+    Column("output_h", Integer),
+    Column("files", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("address", Text),
+)
+_partial("ix_remains_left", _LEFT, REMAINS.c.ended_ms, REMAINS.c.job_id)
 
 ENDPOINTS = Table(
     "endpoints",

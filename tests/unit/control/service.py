@@ -6,9 +6,12 @@ from dataclasses import replace
 
 from secondface.control.admission import Accepted, Admission, Probed, Rate, Submission
 from secondface.control.approvals import JobRequests
+from secondface.control.audit import AuditTrail
 from secondface.control.auth import Caller, Keyring
+from secondface.control.one_time_codes import OneTimeCodes
 from secondface.control.scheduler import LeaseDesk
 from secondface.control.settlement import Settlement
+from secondface.control.waiting_room import WaitingRoom
 from secondface.domain import ledger
 from secondface.domain.accounts import Account, Role
 from secondface.domain.jobs import Job
@@ -18,6 +21,7 @@ from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.machine import RandomIds
 from secondface.storage.memory import MemoryTransactions
 from tests.hand_clock import HandClock
+from tests.hand_key import HandKey, hand_sealer
 
 FUNDS = 10_000_000
 SUBMISSION = Submission(
@@ -38,9 +42,13 @@ class Service:
         self.transactions: Transactions = transactions or MemoryTransactions(self.clock)
         settlement = Settlement(self.ids)
         self.keyring = Keyring(self.transactions, self.ids)
-        self.admission = Admission(self.transactions, settlement, self.bell, self.ids)
+        self.codes = OneTimeCodes(self.transactions, hand_sealer())
+        self.admission = Admission(self.transactions, settlement, self.bell, self.ids, self.codes)
         self.desk = LeaseDesk(self.transactions, settlement, self.bell)
-        self.requests = JobRequests(self.transactions, settlement, self.bell)
+        self.requests = JobRequests(self.transactions, settlement, self.bell, self.codes)
+        self.waiting_room = WaitingRoom(self.transactions, settlement, 86_400)
+        self.audit_key = HandKey()
+        self.audit = AuditTrail(self.transactions, self.audit_key)
         for name in ("a", "b"):
             self.set_account(Account(id=name, name=name.upper()))
             with self.transactions.begin() as work:
@@ -51,8 +59,8 @@ class Service:
         with self.transactions.begin() as work:
             work.accounts.save(account)
 
-    def caller(self, account: str, role: Role) -> Caller:
-        return self.keyring.caller(self.keyring.issue(account, role)[1])
+    def caller(self, account: str, role: Role, person: str = "") -> Caller:
+        return self.keyring.caller(self.keyring.issue(account, role, person=person)[1])
 
     def submit(self, caller: Caller | None = None, **changes: object) -> Accepted:
         return self.admission.submit(caller or self.owner, replace(SUBMISSION, **changes))  # type: ignore[arg-type]

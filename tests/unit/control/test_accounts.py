@@ -104,7 +104,7 @@ def test_only_operators_do_what_operators_do(service: Service, accounts: Account
         lambda: accounts.deposit(owner, "a", 1, "r"), lambda: accounts.set_budget(owner, "account:a", "day", 1),
         lambda: accounts.issue_key(owner, "a", "owner"), lambda: accounts.keys(owner, "a"),
         lambda: accounts.revoke_key(owner, "a", "k"), lambda: accounts.standing(owner, "b"),
-        lambda: accounts.set_price(owner, row), lambda: accounts.audit(owner), lambda: accounts.audit_break(owner),
+        lambda: accounts.set_price(owner, row), lambda: accounts.audit(owner),
     ):  # fmt: skip
         with pytest.raises(ScopeMissing):
             refused()

@@ -67,6 +67,13 @@ def test_a_reviewer_of_another_account_hands_it_out(service: Service, reviews: R
     assert reviews.get(reviewer, job.id).reason == "a swimming lesson"
 
 
+def test_nobody_reviews_their_own_with_another_key(service: Service, reviews: Reviews) -> None:
+    job = held(service, caller=service.caller("a", "owner", person="Ann"))
+    with pytest.raises(ScopeMissing):
+        reviews.approve(service.caller("a", "reviewer", person="Ann"), job.id, "mine")
+    assert reviews.approve(service.caller("a", "reviewer", person="Ben"), job.id, "seen").state == "succeeded"
+
+
 def test_what_is_refused_is_paid_and_never_handed_out(service: Service, reviews: Reviews) -> None:
     job, reviewer = held(service, cache_key="c"), service.caller("b", "reviewer")
     refused = reviews.refuse(reviewer, job.id, "not here")

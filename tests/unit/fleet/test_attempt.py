@@ -16,7 +16,7 @@ import pytest
 from secondface.control.scheduler import LeaseDesk, Times
 from secondface.control.settlement import Settlement
 from secondface.domain.jobs import Lease
-from secondface.domain.ports import Stored
+from secondface.domain.ports import NO_FACTS, Facts, Stored
 from secondface.domain.pricing import Usage
 from secondface.errors import DiskFull, SecondfaceError, StorageUnavailable
 from secondface.fleet.attempt import Attempt, Terms, Workplace
@@ -327,9 +327,9 @@ class _Deaf:
     def __init__(self, shop: Workshop, *, hears: bool, fails: int) -> None:
         self.shop, self.hears, self.left = shop, hears, fails
 
-    def succeed(self, lease: Lease, usage: Usage, result: str) -> None:
+    def succeed(self, lease: Lease, usage: Usage, result: str, *, facts: Facts = NO_FACTS) -> None:
         if self.hears or not self.left:
-            self.shop.desk.succeed(lease, usage, result)
+            self.shop.desk.succeed(lease, usage, result, facts=facts)
         if self.left:
             self.left -= 1
             raise StorageUnavailable

@@ -10,9 +10,10 @@ from dataclasses import replace
 import pytest
 
 from secondface.domain.accounts import Actor
+from secondface.domain.audit import FIRST
+from secondface.domain.chain import first_broken, link
 from secondface.domain.jobs import Event
 from secondface.domain.ports import Recorded
-from secondface.storage.chain import FIRST, first_broken, link
 from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.machine import MachineClock, RandomIds
 

@@ -1,4 +1,8 @@
-"""The chain of digests over the journal: whoever changes, removes or inserts a sealed row breaks it."""
+"""The chain of digests over the journal: whoever changes, removes or inserts a sealed row breaks it.
+
+A row's canonical form is a JSON array without spaces, its keys sorted: the digest before it, its position, its number,
+account, actor, subject, kind, moment and facts, and the address where there is one. Its digest is SHA-256 of that.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,8 @@ import hashlib
 import json
 from collections.abc import Iterable
 
+from secondface.domain.audit import FIRST
 from secondface.domain.ports import Recorded
-
-FIRST = "0" * 64
-"""What stands before the first row."""
 
 
 def link(before: str, position: int, recorded: Recorded) -> str:
@@ -22,13 +24,16 @@ def link(before: str, position: int, recorded: Recorded) -> str:
     if actor.address is not None:  # rows that were sealed before there were addresses keep their digests
         said.append(actor.address)
     text = json.dumps(said, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def first_broken(rows: Iterable[Recorded]) -> int | None:
-    """The first position at which the chain does not hold; rows come in the order of their positions."""
-    before = FIRST
-    for expected, recorded in enumerate(rows, 1):
+def first_broken(rows: Iterable[Recorded], after: int = 0, before: str = FIRST) -> int | None:
+    """The first position at which the chain does not hold; rows come in the order of their positions.
+
+    `after` is the position before the first row, `before` the digest there: those of a checkpoint where rows were
+    pruned.
+    """
+    for expected, recorded in enumerate(rows, after + 1):
         digest = link(before, expected, recorded)
         if (recorded.position, recorded.digest) != (expected, digest):
             return expected
