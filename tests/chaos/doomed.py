@@ -15,11 +15,11 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from secondface.compose import work
-from secondface.fleet.attempt import Workplace
 from secondface.pipeline.device_share import SharedDevice
 from secondface.settings import load_settings
 
@@ -95,6 +95,10 @@ class DoomedLeases(Around):
         self._write_down()
         self.inner.fail(*told, **why)
 
+    def crash(self, *told: Any) -> None:
+        self._write_down()
+        self.inner.crash(*told)
+
     def preempt(self, *told: Any) -> None:
         self._write_down()
         self.inner.preempt(*told)
@@ -151,7 +155,7 @@ def main(name: str, line: int) -> None:
     worker._leases = leases
     place = worker._place
     objects: Any = DoomedObjects(place.objects)
-    worker._place = Workplace(leases, objects, place.room, place.terms)
+    worker._place = replace(place, leases=leases, objects=objects)
     worker._sessions._sessions = DoomedSessions(worker._sessions._sessions)
     process.run()
 

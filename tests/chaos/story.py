@@ -38,7 +38,7 @@ from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.machine import RandomIds
 from tests.chaos.books import check_books
 
-JOBS = ("plain", "faulty", "caller", "preempted", "silent", "crashed", "approved", "rejected", "cancelled")
+JOBS = ("plain", "faulty", "caller", "preempted", "silent", "crashed", "died", "approved", "rejected", "cancelled")
 _ENDS = {"faulty": "failed", "caller": "failed", "rejected": "cancelled", "cancelled": "cancelled"}
 
 
@@ -188,6 +188,8 @@ class Story:
                 self.desk.preempt(lease, usage)
             case "crashed" if first:
                 assert self.desk.worker_crashed(lease.worker) == 1
+            case "died" if first:
+                self.desk.crash(lease, usage)
             case "silent" if first:
                 pass
             case _:

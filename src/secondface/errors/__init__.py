@@ -17,7 +17,7 @@ SecondfaceError                       code, fault, retryable, remedy
 └── ProviderFault                     fault "provider": ours; never charged
     ├── ModelMissing, ModelCorrupt, ModelFailed, StepFailed, DeviceUnavailable, CageUnavailable
     ├── MarkMissing                   an output could not be marked, so it is not handed out
-    ├── LeaseLost, WorkerLost, InputPoisonous, StorageUnavailable
+    ├── LeaseLost, WorkerLost, RunCrashed, InputPoisonous, StorageUnavailable
     └── EncodeFailed, DiskFull, InternalFault
 
 The first line of a class's docstring is its default message, the rest is the remedy; a part that begins with
@@ -61,6 +61,7 @@ from secondface.errors.provider import (
     ModelFailed,
     ModelMissing,
     ProviderFault,
+    RunCrashed,
     StepFailed,
     StorageUnavailable,
     WorkerLost,
@@ -130,6 +131,7 @@ __all__ = [
     "RateLimited",
     "ReferenceFaceNotFound",
     "RequestChanged",
+    "RunCrashed",
     "ScopeMissing",
     "SecondfaceError",
     "StepFailed",

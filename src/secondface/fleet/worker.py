@@ -16,6 +16,7 @@ from secondface.domain.ports import Doorbell, Grant, Leases, ObjectStore, Offer,
 from secondface.errors import SecondfaceError
 from secondface.fleet.attempt import Attempt, Terms, Workplace
 from secondface.fleet.pixel_room import PixelRoom
+from secondface.fleet.runs import DirectRuns, Runs
 from secondface.fleet.workroom import Workroom
 from secondface.observe import log
 from secondface.pipeline.batching import SharedSessions
@@ -56,14 +57,15 @@ def unheard(*_words: object) -> None:
 class Worker:
     """One process's share of the work. `run` returns when the worker was drained."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a worker is told and whom it tells
         self, duties: Duties, leases: Leases, objects: ObjectStore, sessions: SharedSessions, bell: Doorbell,
         *, workroom: Workroom, tell: Callable[[Condition, int], None] = unheard,
-        over: Callable[[str], None] = unheard,
+        over: Callable[[str], None] = unheard, runs: Runs | None = None,
     ) -> None:  # fmt: skip
-        """`tell` hears how the worker is and how much it has done, `over` of which job an attempt is over."""
+        """`tell` hears how the worker is and how much it has done, `over` of which job an attempt is over; `runs` is
+        where jobs are run, without it here."""
         self._duties, self._leases, self._sessions = duties, leases, sessions
-        self._place = Workplace(leases, objects, PixelRoom(duties.most_pixels), duties.terms)
+        self._place = Workplace(leases, objects, PixelRoom(duties.most_pixels), duties.terms, runs or DirectRuns())
         self._people: dict[str, PeopleMemory] = {}
         self._bell, self._workroom, self._tell, self._say_over = bell, workroom, tell, over
         self._draining = threading.Event()
