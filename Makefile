@@ -66,6 +66,7 @@ bench: $(DEVELOPMENT)
 	$(PY) -m bench.hostile_media
 	$(PY) -m bench.stop
 	$(PY) -m bench.service_swap
+	$(PY) -m bench.service_cage
 	$(PY) -m bench.service_submits
 	$(PY) -m bench.service_batching
 	$(PY) -m bench.service_claims

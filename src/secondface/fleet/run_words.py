@@ -25,6 +25,7 @@ from secondface.pipeline.engine import Progress
 from secondface.pipeline.meter import MemoryPeak, Phase, PhaseClock
 
 _PHASES: tuple[Phase, ...] = get_args(Phase)
+_LEVELS = ("debug", "info", "warning", "error")
 _MOST_LOGGED = 1000
 _LONGEST_TEXT = 2000
 _OF_A_RUN = (
@@ -208,26 +209,22 @@ class Listener:
                 os.write(self._descriptor, b"1")
             case ["progress", int(done), int(total), int(peak_bytes)] if min(done, total, peak_bytes) >= 0:
                 self._progress(done, total, peak_bytes)
-            case ["log", str(event), ("debug" | "info" | "warning" | "error") as level, dict() as fields]:
+            case ["log", str(event), level, fields] if level in _LEVELS and isinstance(fields, dict):
                 if self._may_log():
-                    observe.log(event[:100], level, **{"caged": True, **_plain(cast("dict[Any, Any]", fields))})
-            case [
-                "measure",
-                ("counter" | "histogram") as kind,
-                str(name),
-                (int() | float()) as value,
-                dict() as labels,
-            ]:
+                    observe.log(event[:100], level, **{"caged": True, **_plain(fields)})
+            case ["measure", kind, str(name), (int() | float()) as value, labels] if isinstance(labels, dict):
                 if self._may_log():
-                    self._measure(kind, name, value, _plain(cast("dict[Any, Any]", labels)))
+                    self._measure(str(kind), name, value, {each: str(label) for each, label in _plain(labels).items()})
             case _:
                 raise ValueError
 
     def _measure(self, kind: str, name: str, value: float, labels: Mapping[str, str]) -> None:
         if kind == "counter":
             observe.counter(name, int(value), **labels)
-        else:
+        elif kind == "histogram":
             observe.histogram(name, value, **labels)
+        else:
+            raise ValueError(kind)
 
     def _may_log(self) -> bool:
         """A run that chatters must not fill the disk."""
@@ -235,7 +232,9 @@ class Listener:
         return self._logged <= _MOST_LOGGED
 
 
-def _plain(fields: Mapping[Any, Any]) -> dict[str, Any]:
+def _plain(told: object) -> dict[str, Any]:
+    """Short texts and numbers under short names, whatever was told."""
+    fields = cast("Mapping[object, object]", told)
     reserved = {"event", "level", "name", "value", "amount", "caged"}
     return {
         str(key)[:60]: value if isinstance(value, (int, float)) else str(value)[:_LONGEST_TEXT]

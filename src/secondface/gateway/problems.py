@@ -77,6 +77,7 @@ STATUS: Final[Mapping[type[SecondfaceError], int]] = {
     errors.MarkMissing: 500,
     errors.LeaseLost: 409,
     errors.WorkerLost: 500,
+    errors.RunCrashed: 500,
     errors.InputPoisonous: 500,
     errors.StorageUnavailable: 503,
     errors.EncodeFailed: 500,

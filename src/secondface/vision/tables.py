@@ -11,12 +11,12 @@ from collections.abc import Callable
 from functools import _lru_cache_wrapper  # pyright: ignore[reportPrivateUsage]  the type of what lru_cache makes
 from typing import cast
 
-from secondface.vision.label import render_label
+from secondface.vision.label import place_label
 from secondface.vision.mesh_layout import _zone_stack  # pyright: ignore[reportPrivateUsage]  this room
 from secondface.vision.mesh_swap import SwapOptions
 
-_LINES = ("AI生成 · AI-generated",)
-_USUAL_GLYPH_PX = 36
+_USUAL_SIDES = (360, 480, 512, 540, 640, 720, 768, 800, 900, 960, 1024, 1080, 1200, 1440, 2160)
+"""Shortest sides of common pictures; the label of another size is drawn when it is needed."""
 
 
 def make_tables() -> None:
@@ -30,4 +30,5 @@ def make_tables() -> None:
                     if not inspect.signature(table).parameters:
                         table()
     _zone_stack(SwapOptions().feather)
-    render_label(_LINES, _USUAL_GLYPH_PX)
+    for side in _USUAL_SIDES:
+        place_label(2 * side, side)
