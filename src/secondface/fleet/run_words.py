@@ -209,10 +209,10 @@ class Listener:
                 os.write(self._descriptor, b"1")
             case ["progress", int(done), int(total), int(peak_bytes)] if min(done, total, peak_bytes) >= 0:
                 self._progress(done, total, peak_bytes)
-            case ["log", str(event), level, fields] if level in _LEVELS and isinstance(fields, dict):
+            case ["log", str(event), level, fields] if level in _LEVELS:
                 if self._may_log():
                     observe.log(event[:100], level, **{"caged": True, **_plain(fields)})
-            case ["measure", kind, str(name), (int() | float()) as value, labels] if isinstance(labels, dict):
+            case ["measure", kind, str(name), (int() | float()) as value, labels]:
                 if self._may_log():
                     self._measure(str(kind), name, value, {each: str(label) for each, label in _plain(labels).items()})
             case _:
@@ -233,8 +233,10 @@ class Listener:
 
 
 def _plain(told: object) -> dict[str, Any]:
-    """Short texts and numbers under short names, whatever was told."""
-    fields = cast("Mapping[object, object]", told)
+    """Short texts and numbers under short names. Raises TypeError for what has no names."""
+    if not isinstance(told, dict):
+        raise TypeError
+    fields = cast("dict[object, object]", told)
     reserved = {"event", "level", "name", "value", "amount", "caged"}
     return {
         str(key)[:60]: value if isinstance(value, (int, float)) else str(value)[:_LONGEST_TEXT]
