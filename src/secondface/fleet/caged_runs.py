@@ -40,6 +40,7 @@ RUN = "secondface.fleet.caged_run:run_given"
 _LOOK_S = 0.05
 _WEEK_S = 7 * 24 * 3600
 _OPEN_FILES = 256
+_LEAST_ADDRESSES = 8 << 30
 _MOST_PEOPLE_BYTES = 256 << 20
 _READ_ALONE = (Path("/sys/fs/cgroup/cpu.max"),)
 _CARDS = ("nvidia*", "dri/*")
@@ -53,8 +54,8 @@ class CageTerms:
     """Below it lie the folders of all attempts of this machine."""
     walls: str | None = field(default_factory=bubblewrap_program)
     """Bubblewrap, or None to do without."""
-    memory_bytes: int = field(default_factory=lambda: psutil.virtual_memory().total)
-    """Address space of a run; codecs reserve far more than they use."""
+    memory_bytes: int = field(default_factory=lambda: max(_LEAST_ADDRESSES, psutil.virtual_memory().total))
+    """Address space of a run; codecs and threads reserve far more than they use."""
     task: str = RUN
     readable: tuple[Path, ...] = ()
     """More folders of program code, such as those of steps that lie elsewhere."""
