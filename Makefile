@@ -40,12 +40,13 @@ test: peers check unit
 # Programs that some tests start or call; where they can't be installed those tests skip, with this line. They are a
 # part of the machine, so they are asked for by name and not by a stamp.
 peers:
-	@command -v curl >/dev/null && command -v jq >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && \
+	@command -v curl >/dev/null && command -v openssl >/dev/null && command -v jq >/dev/null && command -v clamd >/dev/null && \
+		ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && \
 		command -v bwrap >/dev/null && PATH="$$PATH:/usr/sbin" command -v apparmor_parser >/dev/null || { \
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 		{ apt-get -qq update; DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
-			curl jq postgresql bubblewrap apparmor >/dev/null; } || \
-			echo "To run all tests: apt-get install curl jq postgresql bubblewrap apparmor"; }
+			curl jq openssl postgresql clamav-daemon bubblewrap apparmor >/dev/null; } || \
+		echo "To run all tests: apt-get install curl jq openssl postgresql clamav-daemon bubblewrap apparmor"; }
 
 check: $(DEVELOPMENT)
 	$(PY) -m ruff check $(CHECKED)
@@ -61,6 +62,7 @@ bench: $(DEVELOPMENT)
 	$(PY) -m bench.swap_speed
 	$(PY) -m bench.pass_through
 	$(PY) -m bench.regions
+	$(PY) -m bench.watermark
 	$(PY) -m bench.memory
 	$(PY) -m bench.memory --long
 	$(PY) -m bench.hostile_media

@@ -56,6 +56,8 @@ profile secondface flags=(attach_disconnected,mediate_deleted) {
   /etc/mime.types r,
   /etc/secondface/** r,
   /run/secrets/** r,
+  # A scanner beside it; one at another place needs its own line.
+  /run/clamav/clamd.ctl rw,
 
   # What it keeps.
   owner @{SECONDFACE_DATA}/ rw,

@@ -22,7 +22,7 @@ from tools.write_error_docs import error_classes
 PACKAGE = CLI.parent
 ROOMS = (
     "cli", "media", "models", "pipeline", "provenance", "spec", "vision", "compose", "settings", "gateway", "control",
-    "domain", "storage", "sdk",
+    "domain", "storage", "sdk", "scanning", "confidential",
 )  # fmt: skip
 """Whose sentences a run of the command line, or an answer of the service, can show."""
 _SPOKEN = ("note", "reason", "where", "detail")

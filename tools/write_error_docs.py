@@ -15,11 +15,8 @@ from secondface.errors import SecondfaceError
 from secondface.gateway import refusals
 from secondface.sdk import problems
 
-_PLACES = (
-    *(f"{errors.__name__}.{part}" for part in ("tree", "requests", "files", "faces", "access", "jobs", "provider")),
-    refusals.__name__,
-    problems.__name__,
-)
+_PARTS = ("tree", "requests", "files", "faces", "access", "jobs", "moderation", "provider", "signing")
+_PLACES = (*(f"{errors.__name__}.{part}" for part in _PARTS), refusals.__name__, problems.__name__)
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "errors"
 _PAYS = {
     "caller": "The caller's input or wish",

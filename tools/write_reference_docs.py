@@ -15,7 +15,7 @@ import click
 from secondface.cli.exits import exits
 from secondface.cli.language import speak
 from secondface.cli.main import build
-from secondface.settings import ENV_PREFIX, Settings
+from secondface.settings import ENV_PREFIX, WORKER_SECRETS, Settings, secret_variables
 from secondface.spec.catalog import callable_kinds, parameters_of
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
@@ -51,7 +51,10 @@ def settings_page() -> str:
         "# Settings", "", _NOTE, "",
         "A value comes from the environment variable, else from the TOML file that `SECONDFACE_CONFIG` names (by",
         "default `~/.config/secondface/config.toml`), else from the default. `secondface config show` prints what",
-        "holds on a machine and why.",
+        "holds on a machine and why.", "",
+        f"Secrets ({', '.join(f'`{name}`' for name in secret_variables())}) are never shown. Each can lie in a file of",
+        "its own, as container platforms mount them: `SECONDFACE_API_KEY_FILE=/run/secrets/key`. A worker that `serve`",
+        f"starts gets none of them but {', '.join(f'`{name}`' for name in sorted(WORKER_SECRETS))}.",
         "", "| setting | variable | default | meaning |", "|---|---|---|---|",
     ]  # fmt: skip
     for name, field in Settings.model_fields.items():

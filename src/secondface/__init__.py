@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from secondface.models.devices import DeviceChoice
     from secondface.pipeline.engine import CancelToken, Progress
     from secondface.pipeline.report import RunReport
+    from secondface.provenance.verdicts import Verification
 
-__all__ = ["__version__", "run", "swap"]
+__all__ = ["__version__", "run", "swap", "verify"]
 __version__ = "0.1.0"
 
 
@@ -62,3 +63,14 @@ def swap(
 
     sources = source if isinstance(source, Sequence) and not isinstance(source, str | bytes) else [source]
     return local(device=device).swap(sources, target, **options)
+
+
+def verify(path: Path | str, *, roots: Path | str | None = None) -> Verification:
+    """Which marks of an AI-made file are there, whether each is intact, and who signed. Nothing leaves this machine.
+
+    `roots` is a PEM file of authorities that are trusted beside this machine's own. Raises BadMedia errors for what is
+    no picture and no video.
+    """
+    from secondface.compose import verify as verified
+
+    return verified(path, roots=roots)

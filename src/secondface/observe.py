@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
 import time
 from collections.abc import Generator
@@ -21,6 +22,8 @@ MeasureKind = Literal["counter", "histogram"]
 _EVENTS = logging.getLogger("secondface")
 _MEASURES = logging.getLogger("secondface.measures")
 _LEVELS = logging.getLevelNamesMapping()
+_UNSEEN = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Signs that JSON lets stand, and that move a terminal or turn what is read: a stranger may have written them."""
 
 
 def log(event: str, level: Level = "info", **fields: object) -> None:
@@ -149,7 +152,8 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "event": record.getMessage(),
         }
-        return json.dumps(line | getattr(record, "fields", {}), ensure_ascii=False, default=str)
+        text = json.dumps(line | getattr(record, "fields", {}), ensure_ascii=False, default=str)
+        return _UNSEEN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def configure(stream: TextIO | None = None, level: Level = "info", meter: Meter | None = None) -> None:

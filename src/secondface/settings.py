@@ -1,6 +1,7 @@
 """Every setting of secondface, one row each: name, type, default, description.
 
 Decides where values come from (environment, then one TOML file, then the default) and keeps the source beside each.
+A secret can also lie in a file of its own, which a variable with _FILE behind its name points to.
 Must not know what the values are used for; only `compose` and `cli` read them.
 """
 
@@ -19,16 +20,22 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     TomlConfigSettingsSource,
 )
 
+from secondface.confidential import FILE_ENDING, SecretAddress, secrets_in_files
 from secondface.errors import InvalidSetting
 
 ENV_PREFIX = "SECONDFACE_"
 CONFIG_VARIABLE = "SECONDFACE_CONFIG"
 """Names the TOML file; the one variable that is not itself a setting."""
+
+
+WORKER_SECRETS = frozenset({"database"})
+"""Secrets that a worker needs too; all others stay with the process that was given them."""
 
 
 def _folder(variable: str, fallback: str) -> Path:
@@ -52,7 +59,9 @@ def config_file() -> Path:
 class Settings(BaseSettings):
     """All settings, frozen. `Settings()` reads the environment and the file."""
 
-    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="forbid", env_ignore_empty=True)
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, frozen=True, extra="forbid", env_ignore_empty=True, hide_input_in_errors=True
+    )
 
     lang: Literal["auto", "en", "zh"] = Field(
         default="auto", description="Language of messages; auto follows LC_ALL, LC_MESSAGES and LANG."
@@ -86,6 +95,44 @@ class Settings(BaseSettings):
         pattern=r"^[\x21-\x7e]*$",
         description="Your name or registered code for the AIGC metadata, in printable ASCII; empty leaves it out.",
     )
+    signing_chain_file: str = Field(
+        default="",
+        description="PEM file of the certificates that outputs are signed under, leaf first; empty: an authority of "
+        "this machine, made once in data_dir.",
+    )
+    signing_key_file: str = Field(
+        default="", description="PEM file of the private key (P-256, no password) of the first of those certificates."
+    )
+    trusted_roots_file: str = Field(
+        default="",
+        description="PEM file of further authorities whose signatures `verify` calls trusted.",
+    )
+    timestamp_server: str = Field(
+        default="",
+        pattern=r"^(https?://[^\s#]+)?$",
+        description="Timestamp server (RFC 3161) that signatures are stamped by; empty: none. Without its answer "
+        "outputs are signed without a timestamp.",
+    )
+    local_moderation: Literal["on", "off"] = Field(
+        default="on",
+        description="Whether runs on this machine refuse pictures for adults, as a service always looks for them.",
+    )
+    moderation_url: str = Field(
+        default="",
+        pattern=r"^(https?://[^\s]+)?$",
+        description="Service that judges pictures in place of the model that is built in; empty: none.",
+    )
+    moderation_secret_file: str = Field(
+        default="", description="File with the secret (whsec_ and base64) that signs what is sent to that service."
+    )
+    moderation_timeout_ms: int = Field(
+        default=5_000, ge=100, le=60_000, description="Milliseconds that one answer of that service may take."
+    )
+    moderation_when_away: Literal["fail", "flag"] = Field(
+        default="fail",
+        description="When that service does not answer: fail hands nothing out and tries again, flag lets a reviewer "
+        "look.",
+    )
     tier: str = Field(default="cpu", description="Device class whose price is shown while a run is under way.")
     market: Literal["on_demand", "spot"] = Field(default="on_demand", description="Market whose price is shown.")
     max_megapixels: int = Field(
@@ -105,8 +152,8 @@ class Settings(BaseSettings):
         default_factory=lambda: _folder("XDG_DATA_HOME", ".local/share"),
         description="Folder of the service: its database, stored files, and what its workers write down.",
     )
-    database: str = Field(
-        default="",
+    database: SecretAddress = Field(
+        default=SecretAddress(""),
         description="Database of the service: sqlite:///FILE or postgresql://USER@HOST/NAME; empty is a file in "
         "data_dir.",
     )
@@ -138,6 +185,14 @@ class Settings(BaseSettings):
     upload_most_mb: int = Field(default=2048, ge=1, description="Largest file that can be sent to the service, in MiB.")
     upload_keep_h: int = Field(
         default=72, ge=24, le=10_000, description="Hours for which uploaded files are kept when no job needs them."
+    )
+    scanner: str = Field(
+        default="",
+        description="clamd, to which every file of a caller goes before it is used: HOST:PORT or the path of its "
+        "socket; empty: files are not scanned.",
+    )
+    scanner_answer_s: int = Field(
+        default=300, ge=1, le=3_600, description="Seconds that the scanner may take for one file; then it is refused."
     )
     workers_least: int = Field(
         default=0, ge=0, le=1024, description="Worker processes that are always there; 0 lets the last one go."
@@ -200,7 +255,8 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003  the library passes all four by name
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
+        from_files = InitSettingsSource(settings_cls, secrets_in_files(os.environ, secret_variables()))
+        return init_settings, env_settings, from_files, TomlConfigSettingsSource(settings_cls, config_file())
 
     @property
     def max_pixels(self) -> int | None:
@@ -240,10 +296,12 @@ def setting_rows(settings: Settings) -> list[SettingRow]:
     """Each setting with its value, where that came from, and what it means."""
     from_env = EnvSettingsSource(Settings)()
     from_file = TomlConfigSettingsSource(Settings, config_file())()
+    secret = secrets_in_files(os.environ, secret_variables())
     rows: list[SettingRow] = []
     for name, field in Settings.model_fields.items():
         variable = ENV_PREFIX + name.upper()
         source = variable if name in from_env else str(config_file()) if name in from_file else "default"
+        source = f"{variable}{FILE_ENDING}" if name in secret else source
         rows.append(SettingRow(name, variable, str(getattr(settings, name)), source, field.description or ""))
     return rows
 
@@ -251,7 +309,25 @@ def setting_rows(settings: Settings) -> list[SettingRow]:
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """Variables with our prefix that name no setting: most likely a slip of the pen."""
     known = {ENV_PREFIX + name.upper() for name in Settings.model_fields} | {CONFIG_VARIABLE}
+    known |= {f"{variable}{FILE_ENDING}" for variable in secret_variables().values()}
     return sorted(name for name in environment if name.startswith(ENV_PREFIX) and name not in known)
+
+
+def secret_variables() -> dict[str, str]:
+    """Each setting that is a secret, with its variable; the same with _FILE behind it names a file that holds it."""
+    return {
+        name: ENV_PREFIX + name.upper()
+        for name, field in Settings.model_fields.items()
+        if isinstance(field.annotation, type) and issubclass(field.annotation, SecretStr)
+    }
+
+
+def secret_files() -> list[Path]:
+    """The files that secrets are read from on this machine: those that variables name, and the TOML file with one."""
+    variables = secret_variables()
+    named = [Path(path) for each in variables.values() if (path := os.environ.get(f"{each}{FILE_ENDING}"))]
+    in_toml = TomlConfigSettingsSource(Settings, config_file())()
+    return [*named, *([config_file()] if in_toml.keys() & variables.keys() else [])]
 
 
 def _check_config_file() -> None:
@@ -271,5 +347,6 @@ def _explain(error: ErrorDetails) -> str:
     if error["type"] == "extra_forbidden":
         return f"{config_file()}: there is no setting {name}"
     variable = ENV_PREFIX + name.upper()
-    where = variable if variable in os.environ else f"{name} in {config_file()}"
+    written = next((each for each in (variable, f"{variable}{FILE_ENDING}") if os.environ.get(each)), None)
+    where = written or f"{name} in {config_file()}"
     return f"{where}: {error['msg']}"

@@ -64,9 +64,10 @@ def test_an_animation_stays_one(target: Path, ending: str, sessions: OrtSessions
     assert is_marked(out)
     for old, new in zip(before.frames(), after.frames(), strict=True):
         difference = np.abs(old.rgb.astype(int) - new.rgb)
-        # the face is in the middle, the label at the lower right; the trees at the left belong to nobody
+        # the face is in the middle, the label at the lower right; the trees at the left belong to nobody but to the
+        # invisible watermark, which may move them by two levels
         assert difference[20:150, 125:190].mean() > 2
-        assert difference[:, :60].mean() < _APPROXIMATION[target.suffix, ending]
+        assert np.maximum(difference[:, :60] - 2, 0).mean() < _APPROXIMATION[target.suffix, ending]
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
 
 

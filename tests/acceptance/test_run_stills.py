@@ -18,12 +18,14 @@ from secondface.errors import (
     SecondfaceError,
     TooManySources,
 )
+from secondface.frames import RGB8
 from secondface.media.images import read_still, write_still
 from secondface.media.marks import read_stored_marks
 from secondface.models.sessions import OrtSessions
 from secondface.pipeline.run import RunReport, run_file, swap_arrays
 from secondface.provenance.metadata import read_marks
 from secondface.spec.graph import LabelSpec
+from secondface.spec.marks import watermark_of, watermark_text
 from secondface.spec.schemas import RunRequest
 from tests.sample_media import MEDIA, needs_media
 
@@ -43,14 +45,21 @@ def sessions() -> OrtSessions:
 
 
 def run(sessions: OrtSessions, sources: list[Path], target: Path, output: Path, **options: object) -> RunReport:
-    return run_file(RunRequest.of_files(sources, target, output, **options), sessions)  # type: ignore[arg-type]
+    request = RunRequest.of_files(sources, target, output, **options)  # type: ignore[arg-type]
+    return run_file(request, sessions, produce_id="0123456789abcdef0123456789abcdef")
+
+
+def beyond_the_watermark(before: RGB8, after: RGB8) -> np.ndarray:
+    """[h,w] Where any channel moved by more than the two levels that the invisible watermark may take."""
+    return np.asarray((np.abs(before.astype(np.int16) - after.astype(np.int16)) > 2).any(axis=2))
 
 
 def test_only_the_face_and_the_label_change(sessions: OrtSessions, tmp_path: Path) -> None:
     report = run(sessions, [WOMAN], TARGET, tmp_path / "out.png")
     before, after = read_still(TARGET).frame.rgb, read_still(tmp_path / "out.png").frame.rgb
-    changed = (before != after).any(axis=2)
+    changed = beyond_the_watermark(before, after)
     assert 0.02 < changed.mean() < 0.35
+    assert (before != after).any(axis=2).mean() > changed.mean()
     face, label = changed[:1000], changed[1000:]
     rows, columns = np.nonzero(face)
     assert label.any()
@@ -65,7 +74,7 @@ def test_the_figures_add_up(sessions: OrtSessions, tmp_path: Path) -> None:
     assert sum(report.phases_ms.values()) == report.wall_ms
     assert 0 < report.device_active_ms <= report.phases_ms["run"]
     names = [stage.name for stage in report.stages]
-    assert names == ["decode", "analyse", "face_swap", "face_restore", "label", "encode"]
+    assert names == ["decode", "analyse", "face_swap", "face_restore", "label", "watermark", "encode"]
     assert report.peak_rss_bytes > 50e6
 
 
@@ -78,6 +87,8 @@ def test_marks_are_in_every_format(sessions: OrtSessions, tmp_path: Path, name: 
     assert marks.label is not None
     assert (marks.label.content_producer, marks.label.produce_id) == ("ACME", "job-7")
     assert report.produce_id == "job-7"
+    assert report.watermark == watermark_text(watermark_of("job-7"))
+    assert report.watermark_held
     assert marks.says_ai_made
     assert not marks.problems
 
@@ -86,7 +97,8 @@ def test_the_label_stays_away_only_when_waived_and_the_metadata_never(sessions: 
     waiver = {"visible": False, "acknowledgement": "Labelled by the player."}
     report = run(sessions, [WOMAN], TARGET, tmp_path / "out.png", label=waiver)
     before, after = read_still(TARGET).frame.rgb, read_still(tmp_path / "out.png").frame.rgb
-    assert (before[-200:, -300:] == after[-200:, -300:]).all()
+    assert not beyond_the_watermark(before, after)[-200:, -300:].any()
+    assert report.watermark_held
     assert report.label_waiver == "Labelled by the player."
     stored = read_stored_marks(tmp_path / "out.png")
     assert read_marks(stored.xmp, stored.tags).says_ai_made
@@ -131,7 +143,7 @@ def test_an_error_names_the_source_picture(sessions: OrtSessions, tmp_path: Path
 def test_a_target_without_a_face_is_kept_when_that_is_allowed(sessions: OrtSessions, tmp_path: Path) -> None:
     report = run(sessions, [WOMAN], CAT, tmp_path / "out.png", allow_no_face=True)
     before, after = read_still(CAT).frame.rgb, read_still(tmp_path / "out.png").frame.rgb
-    assert (before[:150] == after[:150]).all()
+    assert not beyond_the_watermark(before, after)[:150].any()
     assert report.faces == report.faces_swapped == 0
     assert any("No face" in note for note in report.notes)
 
@@ -158,11 +170,12 @@ def test_a_whole_pipeline(sessions: OrtSessions, tmp_path: Path) -> None:
 def test_arrays_carry_the_label_unless_it_is_waived(sessions: OrtSessions) -> None:
     source, target = read_still(WOMAN).frame.rgb, read_still(TARGET).frame.rgb
     kept = target.copy()
-    labelled = swap_arrays(source, target, sessions)
-    bare = swap_arrays([source], target, sessions, label=LabelSpec(visible=False, acknowledgement="shown beside it"))
+    labelled = swap_arrays(source, target, sessions, produce_id="one")
+    off = LabelSpec(visible=False, acknowledgement="shown beside it")
+    bare = swap_arrays([source], target, sessions, label=off, produce_id="one")
     assert (target == kept).all()
-    assert (labelled[-200:, -300:] != target[-200:, -300:]).any()
-    assert (bare[-200:, -300:] == target[-200:, -300:]).all()
+    assert beyond_the_watermark(target, labelled)[-200:, -300:].any()
+    assert not beyond_the_watermark(target, bare)[-200:, -300:].any()
     assert (labelled[:700] == bare[:700]).all()
 
 
@@ -184,7 +197,7 @@ def test_like_means_the_nearest_and_not_a_lookalike(sessions: OrtSessions, tmp_p
     write_still(both, np.hstack([lookalike, meant]))
     report = run(sessions, [MAN], both, output, faces=f"like:{OTHER}", restore="off", label=LabelSpec(languages="en"))
     before, after = read_still(both).frame.rgb, read_still(output).frame.rgb
-    changed = (before != after).any(axis=2)[:800]
+    changed = beyond_the_watermark(before, after)[:800]
     assert report.faces_swapped == 1
     assert not changed[:, : lookalike.shape[1]].any()
     assert changed[:, lookalike.shape[1] :].any()

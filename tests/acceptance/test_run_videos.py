@@ -34,7 +34,7 @@ MAN = MEDIA / "portraits/synth_P005_man_beard_older_front.jpg"
 CLIP = MEDIA / "videos/synth_talk_P006_360p25.mp4"
 TWO = MEDIA / "videos/synth_two_speakers_P010_P002_720p25.mp4"
 SHORT = MEDIA / "videos/real_intel_headpose_male_480x270_p12.mp4"
-OWN_THREADS = {"decode", "analyse", "face_swap", "face_restore", "label", "encode"}
+OWN_THREADS = {"decode", "analyse", "face_swap", "face_restore", "label", "watermark", "encode"}
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from secondface.frames import RGB8
 from secondface.media.images import read_still
 from secondface.models.sessions import OrtSessions
 from secondface.pipeline.run import run_file
@@ -48,6 +49,11 @@ def measure(
     return measured
 
 
+def beyond_the_watermark(before: RGB8, after: RGB8) -> np.ndarray:
+    """[h,w] Where any channel moved by more than the two levels that the invisible watermark may take."""
+    return np.asarray((np.abs(before.astype(np.int16) - after.astype(np.int16)) > 2).any(axis=2))
+
+
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.name)
 def test_every_pair_holds(measure: Callable[[Pair], PairMeasure], pair: Pair) -> None:
     """Nearer to the source than to the target; mouth, eyes, pose, seam and tone kept; not one other pixel changed."""
@@ -74,7 +80,7 @@ def test_without_the_label_no_pixel_away_from_the_face_changes(
     source, target = portrait(MEDIA, "P010"), portrait(MEDIA, "P009_selfie_smile")
     run_file(RunRequest.of_files([source], target, tmp_path / "out.png", label=WAIVED), sessions)
     before, after = read_still(target).frame.rgb, read_still(tmp_path / "out.png").frame.rgb
-    changed = (before != after).any(axis=2)
+    changed = beyond_the_watermark(before, after)
     assert changed.any()
     assert not (changed & ~view.near_faces(before)).any()
 
@@ -86,7 +92,7 @@ def test_a_cat_keeps_its_face(sessions: OrtSessions, tmp_path: Path) -> None:
     )  # fmt: skip
     report = run_file(request, sessions)
     assert report.faces_swapped == 0
-    assert np.array_equal(read_still(cat).frame.rgb, read_still(tmp_path / "out.png").frame.rgb)
+    assert not beyond_the_watermark(read_still(cat).frame.rgb, read_still(tmp_path / "out.png").frame.rgb).any()
 
 
 def test_a_person_gets_her_own_face_back_nearly_unchanged(
@@ -104,7 +110,7 @@ def test_a_person_gets_her_own_face_back_nearly_unchanged(
 def test_the_same_request_gives_the_same_pixels(sessions: OrtSessions, tmp_path: Path) -> None:
     source, target = portrait(MEDIA, "P006_woman"), portrait(MEDIA, "collins_smile")
     for name in ("a.png", "b.png"):
-        run_file(RunRequest.of_files([source], target, tmp_path / name), sessions)
+        run_file(RunRequest.of_files([source], target, tmp_path / name), sessions, produce_id="0" * 32)
     first, second = (read_still(tmp_path / name).frame.rgb for name in ("a.png", "b.png"))
     assert np.array_equal(first, second)
 

@@ -35,15 +35,16 @@ def test_every_plan_ends_with_its_marks(pipeline: PipelineSpec, sources: int) ->
         return
     names = [step.name for step in plan.steps]
     assert names.count("metadata") == 1
-    assert names[-1] == "metadata"
+    assert names[-2:] == ["watermark", "metadata"]
+    assert names.count("watermark") == 1
     assert names.count("label") == (0 if plan.label_waiver else 1)
-    assert plan.label_waiver or names[-2] == "label"
+    assert plan.label_waiver or names[-3] == "label"
     assert bool(plan.label_waiver) == (not pipeline.label.visible)
     assert names.count("analyse") == int(any(step.kind.takes is Port.FACES for step in plan.steps))
     if "analyse" in names:
         assert all(step.kind.takes is not Port.FACES for step in plan.steps[: names.index("analyse")])
     asked = sorted(step.step for step in pipeline.steps if step.step != "label")
-    assert sorted(name for name in names if name not in ("analyse", "label", "metadata")) == asked
+    assert sorted(name for name in names if name not in ("analyse", "label", "watermark", "metadata")) == asked
     assert plan.swaps == (sources > 0)
 
 

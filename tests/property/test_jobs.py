@@ -9,13 +9,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from secondface.domain import jobs
 from secondface.domain.billing import bill, billable, ended_as
+from secondface.domain.findings import Finding
 from secondface.domain.jobs import Attempt, AttemptState, Change, Event, Job, JobState, Lease
 from secondface.domain.pricing import CALLER_PAYS, PriceRow, Usage
 from secondface.errors import InternalFault, LeaseLost
 from tests.property.histories import histories
 
 LEASE_MS = 15_000
-RANK: dict[JobState, int] = {"awaiting_approval": 0, "queued": 1, "running": 2}
+RANK: dict[JobState, int] = {"awaiting_approval": 0, "queued": 1, "running": 2, "held": 3}
+FOUND = (Finding(rule="nsfw", verdict="hold", input="target"),)
 ENDED_ATTEMPTS = set(get_args(AttemptState)) - {"leased", "running"}
 WORKERS = st.sampled_from(["w1", "w2", "w3"])
 MS = st.integers(0, 20_000)
@@ -128,6 +130,19 @@ class JobHistory(RuleBasedStateMachine):
         usage = self.usage(ms, 5)
         self.by_worker(pick, lambda lease: jobs.succeed(self.job, lease, self.at_ms, usage, f"out/{lease.attempt}"))
 
+    @precondition(lambda self: self.at_ms % 2 == 0)
+    @rule(pick=PICK, ms=MS)
+    def hold(self, pick: int, ms: int) -> None:
+        usage = self.usage(ms, 5)
+        self.by_worker(pick, lambda lease: jobs.hold(self.job, lease, self.at_ms, usage, f"out/{lease.attempt}", FOUND))
+
+    @precondition(lambda self: self.job.state == "held")
+    @rule(yes=st.booleans())
+    def review(self, yes: bool) -> None:
+        pending = self.job.pending
+        self.take((jobs.release if yes else jobs.refuse)(self.job, "eve", "looked at", self.at_ms))
+        assert self.job.result == (pending if yes else None)
+
     @rule(pick=PICK, ms=MS, fault=st.sampled_from(["caller", "provider"]), retryable=st.booleans())
     def fail(self, pick: int, ms: int, fault: Literal["caller", "provider"], retryable: bool) -> None:
         usage = self.usage(ms, 5)
@@ -192,9 +207,13 @@ class JobHistory(RuleBasedStateMachine):
         assert (self.job.state == "succeeded") == (self.job.result is not None)
 
     @invariant()
+    def what_waits_for_a_reviewer_is_nobodys(self) -> None:
+        assert (self.job.state == "held") == (self.job.pending is not None)
+
+    @invariant()
     def the_end_is_told_once(self) -> None:
         ends = [event.kind for event in self.events if event.kind.removeprefix("job.") in get_args(JobState)]
-        ends = [kind for kind in ends if kind != "job.queued"]
+        ends = [kind for kind in ends if kind not in ("job.queued", "job.held")]
         assert ends == ([f"job.{self.job.state}"] if self.job.ended else [])
 
     @invariant()

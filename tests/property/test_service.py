@@ -8,9 +8,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from secondface.control.admission import Probed
+from secondface.control.reviews import Reviews
+from secondface.control.settlement import Settlement
 from secondface.domain.accounts import Account, Plan
 from secondface.domain.billing import bill
 from secondface.domain.budgets import Budget, period_of
+from secondface.domain.findings import Finding
 from secondface.domain.jobs import Job, Lease
 from secondface.domain.ports import Offer
 from secondface.domain.pricing import Usage
@@ -21,6 +24,7 @@ from tests.unit.control.service import FUNDS, Service
 PICK = st.sampled_from([-1, -1, -2, 0, 1, 2])
 MS = st.integers(0, 12_000)
 MONTH_MICROS = 400_000
+FOUND = (Finding(rule="nsfw", verdict="hold", input="target"),)
 
 
 class ServiceHistory(RuleBasedStateMachine):
@@ -32,6 +36,8 @@ class ServiceHistory(RuleBasedStateMachine):
         for name in ("a", "b"):
             self.service.set_account(Account(id=name, name=name, plan=Plan(max_running=2, approval_above_faces=4)))
         self.callers = {name: self.service.caller(name, "owner") for name in ("a", "b")}
+        self.reviews = Reviews(self.service.transactions, Settlement(self.service.ids))
+        self.reviewer = self.service.caller("b", "reviewer")
         self.approvers = {name: self.service.caller(name, "approver") for name in ("a", "b")}
         with self.service.transactions.begin() as work:
             work.ledger.set_budget(Budget("account:b", "month", MONTH_MICROS))
@@ -98,6 +104,8 @@ class ServiceHistory(RuleBasedStateMachine):
                     desk.finish_segment(lease, usage, index=ms % 3, active_ms=ms, result=f"s{ms % 3}")
                 case "succeed":
                     desk.succeed(lease, usage, f"out/{lease.job_id}/{lease.attempt}")
+                case "held":
+                    desk.succeed(lease, usage, f"out/{lease.job_id}/{lease.attempt}", FOUND)
                 case "caller":
                     desk.fail(lease, usage, error="no_face_in_source", fault="caller", retryable=False)
                 case "provider":
@@ -123,7 +131,7 @@ class ServiceHistory(RuleBasedStateMachine):
         self.by_worker(pick, ms, "segment")
 
     @precondition(lambda self: self.leases)
-    @rule(pick=PICK, ms=MS, how=st.sampled_from(["succeed", "caller", "provider", "preempt", "stop"]))
+    @rule(pick=PICK, ms=MS, how=st.sampled_from(["succeed", "held", "caller", "provider", "preempt", "stop"]))
     def end(self, pick: int, ms: int, how: str) -> None:
         self.by_worker(pick, ms, how)
 
@@ -150,6 +158,11 @@ class ServiceHistory(RuleBasedStateMachine):
             if job.state == "awaiting_approval":
                 requests, approver = self.service.requests, self.approvers[job.account]
                 (requests.approve if yes else requests.reject)(approver, job.id)
+
+    @rule(yes=st.booleans())
+    def review(self, yes: bool) -> None:
+        for job in self.reviews.page(self.reviewer):
+            (self.reviews.approve if yes else self.reviews.refuse)(self.reviewer, job.id, "looked at")
 
     # ---- what holds after every step --------------------------------------------------------------------------------
 

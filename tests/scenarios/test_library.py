@@ -21,12 +21,17 @@ class Now:
         return True
 
 
+def same_but_for_the_watermark(first: np.ndarray, second: np.ndarray) -> bool:
+    """Each run has an id of its own in its watermark, which moves a pixel by two levels at most."""
+    return bool(np.abs(first.astype(np.int16) - second.astype(np.int16)).max() <= 4)
+
+
 def test_swap_takes_paths_and_arrays_alike(secondface: World) -> None:
     from_paths = library.swap(secondface.person_a, str(secondface.person_b))
     pixels = [np.asarray(Image.open(path).convert("RGB")) for path in (secondface.person_a, secondface.person_b)]
     from_arrays = library.swap(pixels[0], pixels[1])
     assert from_paths.shape == pixels[1].shape
-    assert np.array_equal(from_paths, from_arrays)
+    assert same_but_for_the_watermark(from_paths, from_arrays)
     assert np.array_equal(pixels[1], np.asarray(Image.open(secondface.person_b).convert("RGB"))), "the input changed"
 
 
@@ -109,7 +114,7 @@ def test_run_takes_paths_and_texts_alike(tmp_path: Path, monkeypatch: pytest.Mon
     library.run(World.person_a, World.person_b, tmp_path / "path.png", restore="off")
     library.run([str(World.person_a)], str(World.person_b), "text.png", restore="off")
     first, second = (np.asarray(Image.open(tmp_path / name)) for name in ("path.png", "text.png"))
-    assert np.array_equal(first, second)
+    assert same_but_for_the_watermark(first, second)
 
 
 def test_run_reports_and_tells_progress(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_a_pipeline_from_a_file(secondface: World) -> None:
     )
     assert told.code == 0, told.err
     stages = [stage["name"] for stage in told.object["stages"]]
-    assert stages == ["decode", "analyse", "face_swap", "colour", "label", "encode"]
+    assert stages == ["decode", "analyse", "face_swap", "colour", "label", "watermark", "encode"]
 
 
 def test_restoring_and_enlarging_without_a_source(secondface: World) -> None:

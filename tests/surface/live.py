@@ -20,15 +20,18 @@ from secondface.control.admission import Admission
 from secondface.control.approvals import JobRequests
 from secondface.control.auth import Keyring, Rates
 from secondface.control.housekeeping import Housekeeping
+from secondface.control.protected import ProtectedRegister
+from secondface.control.reviews import Reviews
 from secondface.control.scheduler import LeaseDesk
+from secondface.control.screening import Screening
 from secondface.control.settlement import Settlement
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
 from secondface.domain import ledger
 from secondface.domain.accounts import Account, Plan, Role
-from secondface.domain.ports import Grant, Offer, Stored
+from secondface.domain.ports import Grant, Offer, Scanner, Stored
 from secondface.domain.pricing import Usage
-from secondface.errors import MediaUnsupported
+from secondface.errors import MediaUnsupported, NoFaceInSource
 from secondface.gateway.addresses import Resolve
 from secondface.gateway.app import application
 from secondface.gateway.bodies import BodyLimits
@@ -36,7 +39,8 @@ from secondface.gateway.connections import PatientProtocol
 from secondface.gateway.desk import desk_of_application
 from secondface.gateway.options import GatewayOptions
 from secondface.gateway.service import Service
-from secondface.spec.views import MarksView, ModelView
+from secondface.spec.trust_views import MarksView
+from secondface.spec.views import ModelView
 from secondface.spec.work import InputFacts, WorkOrder
 from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.links import Links
@@ -64,7 +68,7 @@ class Hasty(PatientProtocol):
 class Live:
     """The server, a client for it, keys, and the hand that does a worker's work."""
 
-    def __init__(self, options: GatewayOptions, resolve: Resolve | None) -> None:
+    def __init__(self, options: GatewayOptions, resolve: Resolve | None, scanner: Scanner | None = None) -> None:
         self.clock, self.ids, self.bell = MachineClock(), RandomIds(), LocalDoorbell()
         self.transactions = MemoryTransactions(self.clock)
         self.keyring = Keyring(self.transactions, self.ids)
@@ -82,8 +86,11 @@ class Live:
             requests=JobRequests(self.transactions, settlement, self.bell), rates=Rates(self.clock),
             accounts=Accounts(self.transactions, self.keyring, self.ids),
             subscriptions=Subscriptions(self.transactions, self.ids, plain_http=True), speeds=Speeds(),
+            reviews=Reviews(self.transactions, settlement),
+            protected=ProtectedRegister(self.transactions, self.ids), describe_face=self._describe_face,
             tiers=("a10g", "cpu"), check_link=links.check, inspect=self._inspect, read_marks=self._read_marks,
             models=lambda: [ModelView(name="m", version="1")], ready=lambda: self.lacking,
+            screening=None if scanner is None else Screening(scanner, self.objects, self.transactions),
         )  # fmt: skip
         self.app = application(self.service, options, resolve=resolve)
         for name in ("a", "b"):
@@ -196,17 +203,25 @@ class Live:
             kind="video", format_name="mov,mp4", width=width, height=height, frames=int(words[2]), duration_ms=4_000
         )
 
+    def _describe_face(self, stored: Stored) -> tuple[float, ...]:
+        words = b"".join(self.objects.read(stored.key))
+        if b"nobody" in words:
+            raise NoFaceInSource(stored.key.rpartition("/")[2])
+        return tuple(float(len(words) + place) for place in range(128))
+
     def _read_marks(self, key: str) -> MarksView:
         self._inspect(self.objects.head(key))
-        return MarksView(ai_made=b"of another" in b"".join(self.objects.read(key)))
+        content = b"".join(self.objects.read(key))
+        job = content.partition(b"made by ")[2].decode() or None
+        return MarksView(ai_made=b"of another" in content, job=job)
 
 
 @contextmanager
 def live(
-    *, resolve: Resolve | None = None, bodies: BodyLimits = LIMITS, **options: Any
+    *, resolve: Resolve | None = None, bodies: BodyLimits = LIMITS, scanner: Scanner | None = None, **options: Any
 ) -> Generator[Live, None, None]:  # fmt: skip
     """A running server, ended with the block."""
-    server = Live(GatewayOptions(bodies=bodies, **options), resolve)
+    server = Live(GatewayOptions(bodies=bodies, **options), resolve, scanner)
     server.start()
     try:
         yield server

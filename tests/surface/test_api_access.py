@@ -53,6 +53,15 @@ NEEDS: dict[tuple[str, str], frozenset[Scope]] = {
     ("POST", "/v1/admin/prices"): frozenset({"admin"}),
     ("GET", "/v1/admin/fleet"): frozenset({"admin"}),
     ("GET", "/v1/admin/audit"): frozenset({"admin"}),
+    ("GET", "/v1/admin/reviews"): frozenset({"review"}),
+    ("GET", "/v1/admin/reviews/{job_id}"): frozenset({"review"}),
+    ("GET", "/v1/admin/reviews/{job_id}/result"): frozenset({"review"}),
+    ("POST", "/v1/admin/reviews/{job_id}/approve"): frozenset({"review"}),
+    ("POST", "/v1/admin/reviews/{job_id}/refuse"): frozenset({"review"}),
+    ("GET", "/v1/admin/protected"): frozenset({"admin"}),
+    ("POST", "/v1/admin/protected"): frozenset({"admin"}),
+    ("POST", "/v1/admin/protected/{entry_id}/pictures"): frozenset({"admin"}),
+    ("DELETE", "/v1/admin/protected/{entry_id}"): frozenset({"admin"}),
 }
 """Any one of these scopes lets a caller in."""
 BODIES: dict[tuple[str, str], Any] = {
@@ -62,6 +71,10 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PUT", "/v1/admin/accounts/{account_id}/budgets"): {"span": "day", "limit_micros": 10**12},
     ("POST", "/v1/admin/accounts/{account_id}/keys"): {"role": "viewer"},
     ("POST", "/v1/admin/prices"): {"tier": "new", "price_micros": 1},
+    ("POST", "/v1/admin/reviews/{job_id}/approve"): {"reason": "Seen."},
+    ("POST", "/v1/admin/reviews/{job_id}/refuse"): {"reason": "Seen."},
+    ("POST", "/v1/admin/protected"): {"pictures": [{"upload": "upl_none"}], "note": "Nobody"},
+    ("POST", "/v1/admin/protected/{entry_id}/pictures"): {"pictures": [{"upload": "upl_none"}], "note": "Nobody"},
     ("POST", "/v1/uploads"): {},
     ("POST", "/v1/webhooks"): {"url": "http://192.0.2.1/"},
     ("PATCH", "/v1/webhooks/{webhook_id}"): {"enabled": True},
@@ -94,7 +107,7 @@ def ask(server: Live, route: tuple[str, str], key: str | None) -> tuple[int, str
     method, path = route
     filled = path.format(
         job_id="job_none", account_id="a", key_id="key_none", webhook_id="ep_none", delivery_id="msg_none", code="x",
-        key="uploads/a/x",
+        entry_id="prot_none", key="uploads/a/x",
     )  # fmt: skip
     headers = {"Authorization": f"Bearer {key}"} if key is not None else {}
     body = {"json": BODIES[route]} if route in BODIES else {}

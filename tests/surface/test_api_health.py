@@ -182,6 +182,24 @@ def test_marks_of_a_file(server: Live) -> None:
     assert server.objects.keys("uploads/") == kept
 
 
+def test_the_record_of_a_job_is_told_to_those_who_may_see_the_job(server: Live) -> None:
+    server.set_account("b")
+    server.submit()
+    job = server.work()
+    signed = {"file": ("x", STILL + b" made by " + job.encode())}
+
+    def told(key: str) -> tuple[str | None, list[str]]:
+        answer = server.call("POST", "/v1/verify", key, files=signed).json()
+        return answer["job"], [event["kind"] for event in answer["record"] if event["kind"].startswith("job.")]
+
+    record = ["job.accepted", "job.progress", "job.succeeded"]
+    assert told(server.key("a", "viewer")) == (job, record)
+    assert told(server.key("b", "operator")) == (job, record)
+    assert told(server.key("b", "owner")) == (None, [])
+    nobodys = {"file": ("x", STILL + b" made by job_nobody")}
+    assert server.call("POST", "/v1/verify", files=nobodys).json()["job"] is None
+
+
 def test_an_upload_that_would_be_too_large_is_told_so(server: Live) -> None:
     refused = server.call("POST", "/v1/uploads", json={"size_bytes": 5 << 20})
     assert (refused.status_code, refused.json()["code"]) == (413, "body_too_large")

@@ -7,7 +7,10 @@ from pathlib import Path
 
 from secondface.models.manifest import Manifest, load_manifests
 
-_LICENCE_NAMES = {"Apache-2.0": "Apache License 2.0", "CC0-1.0": "CC0 1.0", "MIT": "MIT License"}
+_LICENCE_NAMES = {
+    "Apache-2.0": "Apache License 2.0", "CC0-1.0": "CC0 1.0", "MIT": "MIT License",
+    "BSD-2-Clause": "BSD 2-Clause License",
+}  # fmt: skip
 
 
 def _entry(notice: str, manifest: Manifest) -> str:

@@ -7,7 +7,7 @@ from secondface import sdk
 
 
 def test_public_names() -> None:
-    assert sorted(secondface.__all__) == ["__version__", "run", "swap"]
+    assert sorted(secondface.__all__) == ["__version__", "run", "swap", "verify"]
 
 
 def test_each_public_name_is_there_and_explained() -> None:

@@ -80,3 +80,15 @@ def test_an_open_block_counts_already() -> None:
     closed = clock.busy_ns
     time.sleep(0.005)
     assert clock.busy_ns == closed
+
+
+def test_no_sign_of_a_stranger_moves_the_terminal_or_makes_a_line() -> None:
+    """JSON lets C1 controls, separators of lines and turns of direction stand as they are."""
+    stream = io.StringIO()
+    configure(stream, "info")
+    wild = "a\x1b[2J\x9b31m\x85\u2028\u202e\u2066\x7f\n{}é"
+    log("x", note=wild)
+    text = stream.getvalue()
+    assert text.count("\n") == 1
+    assert not [sign for sign in text.rstrip("\n") if not sign.isprintable()]
+    assert json.loads(text)["note"] == wild

@@ -26,5 +26,5 @@ def test_help_loads_no_pixels() -> None:
 
 
 def test_the_public_names_are_there() -> None:
-    assert secondface.__all__ == ["__version__", "run", "swap"]
+    assert secondface.__all__ == ["__version__", "run", "swap", "verify"]
     assert all(hasattr(secondface, name) for name in secondface.__all__)

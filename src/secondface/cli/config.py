@@ -24,7 +24,8 @@ def _show_command() -> click.Command:
             "Show each setting, where its value came from, and what it means.\n\n"
             "A setting is read from an environment variable (SECONDFACE_THREADS=4), then from the TOML file that "
             "SECONDFACE_CONFIG names (else config.toml in the folder secondface of your configuration folder), "
-            "then from its default."
+            "then from its default. A secret is not shown; it can lie in a file of its own, which a variable with "
+            "_FILE behind its name points to (SECONDFACE_API_KEY_FILE=/run/secrets/key)."
         ),
     )
 

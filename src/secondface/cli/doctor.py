@@ -7,6 +7,7 @@ import platform
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -21,6 +22,7 @@ from secondface.errors import SecondfaceError
 
 State = Literal["ok", "note", "broken"]
 _GIB = 2**30
+_SOON_DAYS = 30
 _SIGNS: dict[State, str] = {"ok": "✓", "note": "·", "broken": "✗"}
 
 
@@ -36,15 +38,28 @@ class Finding:
 def command() -> click.Command:
     return Command(
         "doctor",
-        params=[json_option()],
+        params=[
+            click.Option(
+                ["--security"], is_flag=True, help=_("Say which guards of a service are on, and which are not.")
+            ),
+            json_option(),
+        ],
         callback=click.pass_context(_doctor),
         short_help=_("Say what works on this machine, what does not, and why."),
-        help=_("Say what works on this machine, what does not, and why. Ends with 1 if something needed is broken."),
+        help=_(
+            "Say what works on this machine, what does not, and why. Ends with 1 if something needed is broken.\n\n"
+            "With --security: which guards of a service on this machine are on, and what to do about those that are "
+            "not. Nothing is assumed: a line tells what was looked at just now. Ends with 1 if a guard is off."
+        ),
     )
 
 
-def _doctor(context: click.Context, json: bool) -> int:
+def _doctor(context: click.Context, security: bool, json: bool) -> int:
     own = session(context)
+    if security:
+        from secondface.cli.security import show_guards
+
+        return show_guards(own, json=json)
     findings = list(findings_of(own))
     if json:
         own.screen.object({"findings": [asdict(finding) for finding in findings]})
@@ -59,6 +74,7 @@ def findings_of(own: Session) -> Iterator[Finding]:
         (_("memory"), _memory), (_("disk"), _disk), (_("devices"), _devices), (_("models"), _models),
         (_("video encoders"), _encoders), (_("label fonts"), _fonts),
         (_("cage"), _cage), (_("cage of jobs"), lambda: _worker_cage(own)),
+        (_("signature"), lambda: _signature(own)),
     ]  # fmt: skip
     for topic, check in checks:
         try:
@@ -181,3 +197,15 @@ def _worker_cage(own: Session) -> Iterator[Finding]:
         yield Finding(
             topic, "ok" if each.active else lacking, f"{names.get(each.name, each.name)}: {said(each.detail)}"
         )
+
+
+def _signature(own: Session) -> Iterator[Finding]:
+    from secondface.compose.signing import content_signer, signing_key
+
+    content_signer(own.settings)
+    key = signing_key(own.settings)
+    days = (key.ends - datetime.now(UTC)).days
+    whose = _("your certificate") if own.settings.signing_chain_file else _("an authority of this machine")
+    said_of_it = {"owner": key.owner, "whose": whose, "date": f"{key.ends:%Y-%m-%d}"}
+    detail = _("outputs are signed by {owner} ({whose}), until {date}").format(**said_of_it)
+    yield Finding(_("signature"), "ok" if days > _SOON_DAYS else "note", detail)

@@ -15,6 +15,7 @@ from secondface.errors import (
     JobProblem,
     ProviderFault,
     SecondfaceError,
+    TrustProblem,
 )
 
 OK = 0
@@ -41,7 +42,13 @@ def exits() -> tuple[Exit, ...]:
     """All exit codes of the command line, in the language that was chosen."""
     return (
         Exit(OK, _("Done.")),
-        Exit(NEGATIVE, _("The answer is no: verify found no marks, or doctor found something broken.")),
+        Exit(
+            NEGATIVE,
+            _(
+                "The answer is no: verify found no marks or an altered one, or doctor found something broken or a "
+                "guard that is off."
+            ),
+        ),
         Exit(USAGE, _("The command line could not be understood.")),
         Exit(3, _("The request cannot be run as it stands."), BadRequest),
         Exit(4, _("A file cannot be used."), BadMedia),
@@ -50,6 +57,7 @@ def exits() -> tuple[Exit, ...]:
         Exit(SOME_FAILED, _("Some of several files could not be done; the table says which and why.")),
         Exit(8, _("The key, the account or its budget does not allow it."), AccessProblem),
         Exit(9, _("The job cannot do what was asked of it, or it ended by its limits."), JobProblem),
+        Exit(10, _("What the files show, or whose face they show, may not be used."), TrustProblem),
         Exit(HUNG_UP, _("The terminal was closed (SIGHUP); nothing was left behind.")),
         Exit(130, _("Cancelled (Ctrl-C); nothing was left behind."), Cancelled),
         Exit(QUIT, _("Stopped by SIGQUIT (Ctrl-\\); nothing was left behind.")),

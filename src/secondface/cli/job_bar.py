@@ -42,6 +42,8 @@ class JobBar:
             case "job.progress":
                 self.say(_("working"))
                 self._progress(_count(event, "done"), _count(event, "total"))
+            case "job.held":
+                self.say(_("waiting for a reviewer"))
             case "job.succeeded":
                 self.say(_("fetching the result"))
             case _:

@@ -9,7 +9,7 @@ from secondface.cli.language import gettext as _
 from secondface.cli.receipts import line_words
 from secondface.cli.screen import Screen
 from secondface.domain.pricing import format_micros
-from secondface.spec.views import EventView, JobView, LedgerEntryView, ReceiptView
+from secondface.spec.views import EventView, FindingView, JobView, LedgerEntryView, ReceiptView
 
 
 def job_object(job: JobView) -> dict[str, object]:
@@ -38,7 +38,8 @@ def show_job(screen: Screen, job: JobView) -> None:
     cost = format_micros(job.cost_micros, job.currency)
     rows = [
         (_("job"), job.id), (_("state"), state_word(job.state)), (_("waits because"), _waiting(job)),
-        (_("error"), job.error or ""), (_("note"), cause_note(job)),
+        (_("error"), job.error or ""), *((_("found"), finding_words(each)) for each in job.findings),
+        (_("reviewer"), job.reason), (_("note"), cause_note(job)),
         (_("frames"), _frames(job)), (_("attempts"), str(job.attempts)),
         (_("tier"), job.tier), (_("price per device second"), format_micros(job.price_micros, job.currency)),
         (_("set aside"), format_micros(job.hold_micros, job.currency)), (_("cost"), cost),
@@ -116,7 +117,8 @@ def state_word(state: str) -> str:
     """What a job's state is called."""
     words = {
         "awaiting_approval": _("waits for approval"), "queued": _("queued"), "running": _("running"),
-        "succeeded": _("done"), "failed": _("failed"), "cancelled": _("cancelled"), "expired": _("expired"),
+        "held": _("held for review"), "succeeded": _("done"), "failed": _("failed"),
+        "cancelled": _("cancelled"), "expired": _("expired"),
     }  # fmt: skip
     return words[state]
 
@@ -129,11 +131,19 @@ def cause_note(job: JobView) -> str:
 def _waiting(job: JobView) -> str:
     words = {
         "no_worker": _("no worker is free or can be started"), "no_budget": _("the account's budget is used up"),
-        "awaiting_approval": _("somebody else must approve it"), "rate": _("the account runs as many as it may"),
+        "awaiting_approval": _("somebody else must approve it"), "review": _("a reviewer must look at the result"),
+        "rate": _("the account runs as many as it may"),
         "workers_crashing": _("workers crash; the operator sees why"),
         "back_off": _("it failed and is tried again soon"), "queue": _("others are before it"),
     }  # fmt: skip
     return words[job.waiting] if job.waiting else ""
+
+
+def finding_words(finding: FindingView) -> str:
+    """`nsfw 93 % · target, frame 75, 3.000 s · refused`."""
+    sure = "" if finding.score_permille is None else f" {finding.score_permille / 10:.0f} %"
+    verdict = _("refused") if finding.verdict == "refuse" else _("in doubt")
+    return f"{finding.rule}{sure} · {finding.place} · {verdict}"
 
 
 def _frames(job: JobView) -> str:

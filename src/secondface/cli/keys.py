@@ -52,6 +52,7 @@ def _create_command() -> Command:
             "viewer     reads\n"
             "approver   reads and approves\n"
             "billing    sees the bills\n"
+            "reviewer   looks at held results of all accounts\n"
             "operator   all of it, and accounts, keys and prices\n\n"
             "\b\n"
             "Example:\n"

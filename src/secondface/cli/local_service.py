@@ -17,7 +17,8 @@ from secondface.settings import CONFIG_VARIABLE, ENV_PREFIX, Settings
 _STOP_S = 30
 _KEPT = (
     "lang", "device", "device_id", "device_memory_mb", "reduced_precision", "threads", "cache_dir", "content_producer",
-    "tier", "market", "log_file",
+    "tier", "market", "timestamp_server", "log_file", "moderation_url", "moderation_secret_file",
+    "moderation_timeout_ms", "moderation_when_away",
 )  # fmt: skip
 
 
@@ -53,11 +54,13 @@ def local_service(settings: Settings) -> Generator[LocalService]:
 
 
 def _environment(settings: Settings, folder: Path) -> dict[str, str]:
-    """Settings of this machine for the device and the engine; none of a service that the operator runs."""
+    """Settings of this machine for the device, the engine and the key; none of a service that the operator runs."""
+    from secondface.compose.signing import key_files
+
     config = folder / "config.toml"
     config.touch()
     others = {name: value for name, value in os.environ.items() if not name.startswith(ENV_PREFIX)}
-    values = {name: str(getattr(settings, name)) for name in _KEPT}
+    values = {name: str(getattr(settings, name)) for name in _KEPT} | key_files(settings)
     ours = {"data_dir": str(folder), "workers_least": "1", "workers_most": "1", "worker_grace_s": "0"}
     told = {ENV_PREFIX + name.upper(): value for name, value in (values | ours).items()}
     return others | told | {CONFIG_VARIABLE: str(config)}

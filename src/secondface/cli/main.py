@@ -30,7 +30,9 @@ def build() -> click.Group:
         jobs,
         keys,
         models,
+        protected,
         quote,
+        reviews,
         run,
         serve,
         steps,
@@ -49,7 +51,7 @@ def build() -> click.Group:
         commands=[
             run.command(), quote.command(), demo.command(), steps.command(), models.group(), doctor.command(),
             config.group(), verify.command(), serve.command(), worker.command(),
-            jobs.group(), keys.group(), *billing.commands(),
+            jobs.group(), reviews.group(), keys.group(), protected.group(), *billing.commands(),
         ],
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
         no_args_is_help=True,
@@ -60,10 +62,11 @@ def build() -> click.Group:
             "  secondface demo\n"
             "  secondface run -s me.jpg -t clip.mp4 -o out.mp4\n"
             "  secondface --source me.jpg --target photo.jpg --output out.png\n\n"
-            "Every result carries a visible label and metadata that say it was made by AI."
+            "Every result carries a visible label, an invisible watermark, metadata and a signature that say it was "
+            "made by AI."
         ),
         epilog=_("Exit codes: 0 done, 1 answer no, 2 usage, 3 request, 4 file, 5 face, 6 our fault, 7 some files "
-                 "failed, 8 key or budget, 9 job, 130 cancelled."),
+                 "failed, 8 key or budget, 9 job, 10 not allowed to be used, 130 cancelled."),
     )  # fmt: skip
 
 

@@ -118,7 +118,7 @@ def _look_options() -> list[click.Parameter]:
         click.Option(["--pipeline"], metavar=_("STEPS|FILE"),
                      help=_("Your own steps, separated by commas, or a .yaml or .json file; see `secondface steps`.")),
         click.Option(["--label"], type=click.Choice(["zh", "en", "both", "off"]),
-                     help=_("Language of the visible label. off needs --acknowledge; the metadata marks always stay.")),
+                     help=_("Language of the visible label. off needs --acknowledge; the other marks always stay.")),
         click.Option(["--acknowledge"], metavar=_("TEXT"),
                      help=_("With --label off: who labels the result elsewhere, and how. It is kept in the log.")),
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,9 @@ import click
 
 from secondface.cli.commands import Command, Session, json_option, session
 from secondface.cli.language import gettext as _
+from secondface.confidential import open_to_others
 from secondface.errors import InvalidSetting
-from secondface.settings import unknown_variables
+from secondface.settings import secret_files, unknown_variables
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -88,7 +90,13 @@ def _greet(own: Session, address: str, key: str | None) -> None:
         own.screen.line("  " + _("operator's key, shown this once: {key}").format(key=key), "bold")
     for name in unknown_variables(os.environ):
         own.screen.line("  " + _("{name} names no setting; is it a slip of the pen?").format(name=name))
+    for path in _readable_by_others():
+        own.screen.line("  " + _("{path} holds a secret, and others may read it: chmod 600.").format(path=path))
     own.screen.line("  " + _("Ctrl-C ends it."), "dim")
+
+
+def _readable_by_others() -> list[Path]:
+    return [path for path in secret_files() if path.exists() and open_to_others(path)]
 
 
 def _run(app: FastAPI, settings: Settings, bound: socket.socket) -> None:

@@ -10,6 +10,8 @@ from typing import TypedDict, Unpack, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
+from secondface.compose.moderation import local_guard
+from secondface.compose.signing import content_signer, trusted_roots
 from secondface.errors import InvalidOption, OutputExists
 from secondface.frames import RGB8, Sessions
 from secondface.media.images import read_still
@@ -26,7 +28,10 @@ from secondface.pipeline.report import RunReport
 from secondface.pipeline.room import require_room
 from secondface.pipeline.run import run_file, swap_arrays
 from secondface.pipeline.targets import fitted_to_kind
+from secondface.pipeline.verification import verify_file
+from secondface.provenance.certificates import read_roots
 from secondface.provenance.metadata import Marks, read_marks
+from secondface.provenance.verdicts import Verification
 from secondface.settings import Settings, load_settings
 from secondface.spec.graph import LabelSpec, PipelineSpec
 from secondface.spec.outputs import StillOutput, VideoOutput
@@ -85,6 +90,7 @@ class Local:
         """
         check_output(request)
         require_room([request])
+        signer = content_signer(self.settings)  # before any work: without a key nothing can be handed out
         producer = self.settings.content_producer
         return run_file(
             request,
@@ -92,8 +98,10 @@ class Local:
             on_progress,
             cancel,
             content_producer=producer,
+            signer=signer,
             people=self._people,
             produce_id=produce_id,
+            guard=local_guard(self.settings),
         )
 
     def rehearse(self, request: RunRequest, cancel: CancelToken | None = None) -> Rehearsal:
@@ -125,6 +133,7 @@ class Local:
             pipeline=read_pipeline(pipeline),
             label=checked_label(options.get("label")),
             allow_no_face=options.get("allow_no_face", False),
+            guard=local_guard(self.settings),
         )
 
 
@@ -183,6 +192,16 @@ def marks_of(path: Path) -> Marks:
     """The metadata marks of a finished file. Raises BadMedia errors."""
     stored = read_stored_marks(path)
     return read_marks(stored.xmp, stored.tags)
+
+
+def verify(path: Path | str, settings: Settings | None = None, roots: Path | str | None = None) -> Verification:
+    """Which marks a file holds, each with a verdict. `roots` is a PEM file of further authorities to trust.
+
+    Raises BadMedia errors but for damage, which is what is found out; CageUnavailable, SigningUnavailable.
+    """
+    settings = settings or load_settings()
+    trusted = trusted_roots(settings) + (read_roots(Path(roots)) if roots is not None else b"")
+    return verify_file(path, trusted, Limits.of_pixels(settings.max_pixels))
 
 
 def check_output(request: RunRequest) -> None:

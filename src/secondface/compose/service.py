@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from secondface.compose import marks_of
 from secondface.compose.rounds import Rounds, RoundThreads
+from secondface.compose.signing import marks_view, signing_key, trusted_roots
 from secondface.compose.stores import Stores, open_stores
 from secondface.compose.work import lease_desk, local_fleet, most_workers, workrooms
 from secondface.control.accounts import Accounts
@@ -18,26 +18,37 @@ from secondface.control.autoscaler import Autoscaler
 from secondface.control.housekeeping import Housekeeping
 from secondface.control.leftovers import Leftovers
 from secondface.control.occupancy import Occupancy
+from secondface.control.protected import ProtectedRegister
+from secondface.control.reviews import Reviews
+from secondface.control.screening import Screening
 from secondface.control.settlement import Settlement
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
 from secondface.control.uploads import Uploads
-from secondface.domain.ports import Stored
+from secondface.domain.ports import Scanner, Stored
+from secondface.domain.protected import Descriptor
 from secondface.domain.scaling import Floor, Policy
 from secondface.fleet.line import RelayedBell
 from secondface.fleet.workroom import tidy
 from secondface.gateway.news import News
 from secondface.gateway.service import Service
+from secondface.media.images import read_still
 from secondface.media.limits import Limits
 from secondface.media.probe import probe
-from secondface.models.store import describe
+from secondface.models.sessions import OrtSessions
+from secondface.models.store import describe as describe_models
 from secondface.observe import Meter
+from secondface.pipeline.people import Picture, describe_source
+from secondface.pipeline.verification import verify_file
+from secondface.scanning.clamd import Clamd, Place
 from secondface.settings import Settings
-from secondface.spec.views import MarksView, ModelView
+from secondface.spec.trust_views import MarksView
+from secondface.spec.views import ModelView
 from secondface.spec.work import InputFacts
 from secondface.storage import migrations
 from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.machine import RandomIds
+from secondface.vision.track import FaceTracker
 
 _DAY_MINUTES = 24 * 60
 _COLD_START_MS = 5_000
@@ -48,8 +59,9 @@ _LEAST_FREE_BYTES = 256 << 20
 def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files") -> Service:
     """A service whose stores are open and whose rounds wait for `start`. Signed links begin with `base_url`.
 
-    Raises StorageUnavailable, InvalidSetting.
+    Raises StorageUnavailable, SigningUnavailable, InvalidSetting.
     """
+    signing_key(settings)  # workers need it: what is wrong with it is said before any of them starts
     stores, ids = open_stores(settings, base_url), RandomIds()
     migrations.upgrade(stores.database)
     transactions, settlement = stores.transactions, Settlement(ids)
@@ -82,11 +94,25 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
         requests=JobRequests(transactions, settlement, bell), rates=Rates(stores.clock),
         accounts=Accounts(transactions, keyring, ids),
         subscriptions=Subscriptions(transactions, ids, plain_http=bool(settings.private_networks)),
+        reviews=Reviews(transactions, settlement), protected=ProtectedRegister(transactions, ids),
+        describe_face=_face_describer(settings, stores),
         speeds=Speeds(), tiers=(settings.tier,), check_link=stores.links.check, inspect=_inspector(settings, stores),
         read_marks=_marks_reader(settings, stores), models=_models, fleet=fleet,
         decisions=lambda: autoscaler.decisions, news=news, meter=Meter(), start=threads.start, stop=stop,
-        ready=lambda: _lacks(settings, autoscaler),
+        ready=lambda: _lacks(settings, autoscaler), screening=_screening(settings, stores),
     )  # fmt: skip
+
+
+def _screening(settings: Settings, stores: Stores) -> Screening | None:
+    scanner = scanner_of(settings)
+    return None if scanner is None else Screening(scanner, stores.objects, stores.transactions)
+
+
+def scanner_of(settings: Settings) -> Scanner | None:
+    """The scanner that the settings name; none where they name none. Raises InvalidSetting."""
+    if not settings.scanner:
+        return None
+    return Clamd(Place.read(settings.scanner), settings.scanner_answer_s)
 
 
 def scaling_policy(settings: Settings) -> Policy:
@@ -119,16 +145,22 @@ def _marks_reader(settings: Settings, stores: Stores) -> Callable[[str], MarksVi
     limits = Limits.of_pixels(settings.max_pixels)
 
     def read(key: str) -> MarksView:
-        path = stores.objects.path(key)
-        probe(path, limits)  # a stranger's file: nothing else reads it before the cage did
-        marks = marks_of(path)
-        return MarksView(
-            ai_made=marks.says_ai_made, producer=marks.label.content_producer if marks.label else None,
-            produce_id=marks.label.produce_id if marks.label else None,
-            digital_source_type=marks.digital_source_type, problems=marks.problems,
-        )  # fmt: skip
+        return marks_view(verify_file(stores.objects.path(key), trusted_roots(settings), limits))
 
     return read
+
+
+def _face_describer(settings: Settings, stores: Stores) -> Callable[[Stored], Descriptor]:
+    """For the list of protected people. It is asked seldom, so its models are loaded for each time and given back."""
+    limits = Limits.of_pixels(settings.max_pixels)
+
+    def describe(stored: Stored) -> Descriptor:
+        with stores.objects.held(stored) as path:
+            probe(path, limits)
+            picture = Picture(path.name, read_still(path, limits).frame.rgb)
+        return tuple(float(each) for each in describe_source(picture, FaceTracker(OrtSessions("cpu"))))
+
+    return describe
 
 
 def _models() -> Sequence[ModelView]:
@@ -136,7 +168,7 @@ def _models() -> Sequence[ModelView]:
         ModelView(
             name=each.manifest.name, version=each.manifest.version, licence=each.manifest.licence, state=each.state
         )
-        for each in describe()
+        for each in describe_models()
     ]
 
 

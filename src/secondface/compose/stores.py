@@ -39,7 +39,7 @@ def open_stores(settings: Settings, base_url: str = "http://localhost") -> Store
     folder = settings.data_dir.absolute()
     clock = MachineClock()
     links = Links(base_url, (_link_secret(folder),), clock)
-    database = Database(settings.database or f"sqlite:///{folder / 'service.db'}")
+    database = Database(settings.database.get_secret_value() or f"sqlite:///{folder / 'service.db'}")
     return Stores(database, SqlTransactions(database), FolderStore(folder / "objects", links), links, clock)
 
 
@@ -47,7 +47,8 @@ def _link_secret(folder: Path) -> bytes:
     """The secret of this service, made at its first start; links stay good when it is started again."""
     path = folder / "links.key"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        # Faces, secrets of webhooks, the journal: nobody else on this machine has business there.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = folder / f"links.{secrets.token_hex(8)}.new"
         if not path.exists():
             descriptor = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)

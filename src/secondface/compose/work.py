@@ -13,13 +13,18 @@ from pydantic import SecretStr
 
 from secondface import processors
 from secondface.compose import device_options
+from secondface.compose.moderation import moderation_of
+from secondface.compose.signing import content_signer
 from secondface.compose.stores import Stores, open_stores
+from secondface.confidential import FILE_ENDING
+from secondface.control.protected import ProtectedRegister
 from secondface.control.scheduler import LeaseDesk, Times
 from secondface.control.settlement import Settlement
 from secondface.domain.ports import Doorbell
 from secondface.errors import CageUnavailable, InvalidSetting
 from secondface.fleet.attempt import Terms
 from secondface.fleet.caged_runs import CagedRuns, CageTerms
+from secondface.fleet.guards import Guards
 from secondface.fleet.line import RelayedBell, WorkerLine
 from secondface.fleet.local import LocalFleet, Starting
 from secondface.fleet.runs import DirectRuns, Runs
@@ -30,10 +35,11 @@ from secondface.media.caged_task import start_inspection
 from secondface.models.sessions import OrtSessions
 from secondface.observe import log
 from secondface.pipeline.batching import SharedSessions
-from secondface.settings import ENV_PREFIX, Settings
+from secondface.settings import ENV_PREFIX, WORKER_SECRETS, Settings, secret_variables
 from secondface.spec.schemas import plan_for
 from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.machine import MachineClock, RandomIds
+from secondface.vision import nsfw
 
 _CORES_A_WORKER = 4
 _JOBS_A_CORE = 2
@@ -83,7 +89,7 @@ def worker(settings: Settings, name: str | None = None, line: int | None = None)
     made = Worker(
         _duties(settings, own_name), lease_desk(settings, stores, bell), stores.objects, sessions, inner,
         workroom=Workroom(workrooms(settings), own_name), tell=wire.tell if wire is not None else unheard,
-        over=wire.over if wire is not None else unheard, runs=runs,
+        over=wire.over if wire is not None else unheard, guards=guards_of(settings, stores), runs=runs,
     )  # fmt: skip
     return WorkerProcess(made, stores, wire, runs)
 
@@ -114,6 +120,11 @@ def lease_desk(settings: Settings, stores: Stores, bell: Doorbell) -> LeaseDesk:
     return LeaseDesk(stores.transactions, Settlement(RandomIds()), bell, times=times)
 
 
+def guards_of(settings: Settings, stores: Stores) -> Guards:
+    """Who judges the pictures of jobs: there is no setting without. Raises InvalidSetting."""
+    return Guards(moderation_of(settings), ProtectedRegister(stores.transactions, RandomIds()))
+
+
 def local_fleet(
     settings: Settings, on_ring: Callable[[str], None], on_over: Callable[[str], None] = lambda _job_id: None
 ) -> LocalFleet:
@@ -133,9 +144,15 @@ def local_fleet(
 def worker_environment(settings: Settings) -> dict[str, str]:
     """This process's environment with every setting in it: a worker must not find others in a file, nor any key."""
     values = {name: getattr(settings, name) for name in type(settings).model_fields}
-    told = {ENV_PREFIX + name.upper(): str(value) for name, value in values.items()}
-    secret = {ENV_PREFIX + name.upper() for name, value in values.items() if isinstance(value, SecretStr)}
-    return {name: value for name, value in (dict(os.environ) | told).items() if name not in secret}
+    told = {ENV_PREFIX + name.upper(): _plain(value) for name, value in values.items()}
+    kept = {name for name in secret_variables() if name not in WORKER_SECRETS}
+    untold = {ENV_PREFIX + name.upper() for name in kept}
+    untold |= {f"{variable}{FILE_ENDING}" for variable in secret_variables().values()}
+    return {name: value for name, value in (dict(os.environ) | told).items() if name not in untold}
+
+
+def _plain(value: object) -> str:
+    return value.get_secret_value() if isinstance(value, SecretStr) else str(value)
 
 
 def workrooms(settings: Settings) -> Path:
@@ -160,13 +177,17 @@ def _duties(settings: Settings, name: str) -> Duties:
         room=settings.worker_jobs or min(_MOST_JOBS, _JOBS_A_CORE * processors.usable()),
         most_pixels=psutil.virtual_memory().total // most_workers(settings) // 2 // _BYTES_A_PIXEL,
         heartbeat_s=settings.heartbeat_ms / 1000, grace_s=settings.worker_grace_s,
-        terms=Terms(lease_ms=settings.lease_s * 1000, content_producer=settings.content_producer),
+        terms=Terms(
+            lease_ms=settings.lease_s * 1000, content_producer=settings.content_producer,
+            signer=content_signer(settings),
+        ),
     )  # fmt: skip
 
 
 def _warm_sessions(settings: Settings) -> SharedSessions:
     sessions = OrtSessions(settings.device, settings.threads or None, options=device_options(settings))
-    sessions.warm_up(plan_for(None, "auto", None, 1).models)
+    judges = () if settings.moderation_url else (nsfw.MODEL,)
+    sessions.warm_up([*plan_for(None, "auto", None, 1).models, *judges])
     on_cpu = sessions.device == "cpu"
     return SharedSessions(
         sessions, lanes=processors.usable() if on_cpu else 1, wait_s=0.0 if on_cpu else settings.batch_wait_ms / 1000,

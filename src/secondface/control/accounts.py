@@ -97,7 +97,7 @@ class Accounts:
         """Every account, in the order of opening."""
         caller.require("admin")
         with self._transactions.view() as work:
-            return [account for each in _opened(work) if (account := work.accounts.get(each)) is not None]
+            return accounts_of(work)
 
     def deposit(self, caller: Caller, account_id: str, micros: int, reference: str) -> Standing:
         """Book money that came in; the same reference twice moves nothing. Raises AccountMissing, InvalidOption."""
@@ -195,6 +195,11 @@ class Accounts:
         caller.require("admin")
         with self._transactions.view() as work:
             return work.journal.broken()
+
+
+def accounts_of(work: UnitOfWork) -> list[Account]:
+    """Every account, in the order of opening, for parts of the service itself."""
+    return [account for each in _opened(work) if (account := work.accounts.get(each)) is not None]
 
 
 def _found(work: UnitOfWork, account_id: str) -> Account:

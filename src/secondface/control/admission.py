@@ -17,7 +17,7 @@ from secondface.domain.accounts import Plan
 from secondface.domain.jobs import Change, Job
 from secondface.domain.ports import Doorbell, Ids, Transactions, UnitOfWork
 from secondface.domain.pricing import Market, PriceRow, Quote, quote
-from secondface.errors import InvalidOption, MediaTooLarge, OutputFormatUnsupported
+from secondface.errors import InvalidOption, LikenessUnconfirmed, MediaTooLarge, OutputFormatUnsupported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,9 @@ class Submission:
     idempotency_key: str | None = None
     cache_key: str | None = None
     """Digest of inputs, plan and model versions; none: the result is not looked for."""
+    uses_likeness: bool = False
+    """Whether somebody's face is put onto others."""
+    likeness_confirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +87,12 @@ class Admission:
 
     def submit(self, caller: Caller, submission: Submission) -> Accepted:
         """Accept a job whole or not at all. Raises ScopeMissing, MediaTooLarge, InvalidOption,
-        OutputFormatUnsupported, RequestChanged, BudgetExceeded."""
+        OutputFormatUnsupported, LikenessUnconfirmed, RequestChanged, BudgetExceeded."""
         caller.require("jobs:write")
-        _within_plan(caller.account.plan, submission.probed)
+        plan = caller.account.plan
+        _within_plan(plan, submission.probed)
+        if plan.likeness_required and submission.uses_likeness and not submission.likeness_confirmed:
+            raise LikenessUnconfirmed
         job_id = self._ids.new("job")
         with self._transactions.begin() as work:
             work.accounts.lock(caller.account.id)  # admissions of one account go in turn: no wallet is spent twice
@@ -112,7 +118,7 @@ class Admission:
             hold_micros=0 if cached else hold_micros, max_cost_micros=submission.max_cost_micros,
             expected_ms=max(1, offer.expected_active_ms), created_ms=work.now_ms(),
             deadline_ms=submission.deadline_ms, total_frames=submission.probed.frames,
-            cache_key=submission.cache_key,
+            cache_key=submission.cache_key, likeness_confirmed=submission.likeness_confirmed,
         )  # fmt: skip
         if cached is not None:
             return jobs.serve_cached(job, cached)

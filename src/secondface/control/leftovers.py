@@ -45,10 +45,10 @@ class Leftovers:
 
 
 def _wanted(job: Job) -> set[int]:
-    """Attempts whose files are kept: the one that gave the result, or while there is none the one that runs and those
-    of finished segments."""
-    if job.ended:
-        parts = _RESULT.fullmatch(job.result or "")
+    """Attempts whose files are kept: the one that gave the result, also while a reviewer looks at it, or while there
+    is none the one that runs and those of finished segments."""
+    if job.ended or job.pending is not None:
+        parts = _RESULT.fullmatch(job.result or job.pending or "")
         return {int(parts[2])} if parts is not None and parts[1] == job.id else set()
     segments = {segment.attempt for segment in job.segments if segment.attempt is not None}
     return segments | ({job.current.number} if job.current is not None else set())

@@ -14,6 +14,7 @@ from secondface.control.settlement import Settlement
 from secondface.domain import jobs
 from secondface.domain.accounts import Actor
 from secondface.domain.billing import passes_limit
+from secondface.domain.findings import Finding
 from secondface.domain.jobs import Change, Job, Lease, Retries, Segment
 from secondface.domain.ports import Doorbell, Grant, Offer, Orders, Transactions
 from secondface.domain.pricing import Usage
@@ -77,18 +78,25 @@ class LeaseDesk:
             ),
         )
 
-    def succeed(self, lease: Lease, usage: Usage, result: str) -> None:
-        self._change(lease, lambda job, at_ms: jobs.succeed(job, lease, at_ms, usage, result))
+    def succeed(self, lease: Lease, usage: Usage, result: str, findings: tuple[Finding, ...] = ()) -> None:
+        def change(job: Job, at_ms: int) -> Change:
+            if findings:
+                return jobs.hold(job, lease, at_ms, usage, result, findings)
+            return jobs.succeed(job, lease, at_ms, usage, result)
+
+        self._change(lease, change)
 
     def fail(
-        self, lease: Lease, usage: Usage, *, error: str, fault: Literal["caller", "provider"], retryable: bool
-    ) -> None:
+        self, lease: Lease, usage: Usage, *, error: str, fault: Literal["caller", "provider"], retryable: bool,
+        findings: tuple[Finding, ...] = (),
+    ) -> None:  # fmt: skip
         self._change(
             lease,
             lambda job, at_ms: jobs.fail(
-                job, lease, at_ms, usage, error, fault, retryable=retryable, retries=self._retries
+                jobs.found(job, findings), lease, at_ms, usage, error, fault, retryable=retryable,
+                retries=self._retries,
             ),
-        )
+        )  # fmt: skip
 
     def crash(self, lease: Lease, usage: Usage) -> None:
         job = self._change(lease, lambda job, at_ms: jobs.crash(job, lease, at_ms, usage, self._retries))

@@ -12,6 +12,8 @@ def why_waiting(work: UnitOfWork, job: Job, decision: Decision | None, workers: 
     """The reason, or None where the job runs or has ended. `decision` is the last one of its tier's scaler."""
     if job.state == "awaiting_approval":
         return "awaiting_approval"
+    if job.state == "held":
+        return "review"
     if job.state != "queued":
         return None
     if job.not_before_ms > work.now_ms():

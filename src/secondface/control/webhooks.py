@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import hmac
 import json
 from collections.abc import Iterable
 
 from secondface.domain.deliveries import Delivery
 from secondface.domain.jobs import Event, Job
 from secondface.domain.ports import Ids, UnitOfWork
-
-_MARK = "whsec_"
-"""How a secret of a webhook begins."""
+from secondface.spec.signing import MARK, key_of, signed_headers
 
 
 def enqueue(work: UnitOfWork, ids: Ids, job: Job, events: Iterable[Event]) -> None:
@@ -35,21 +32,12 @@ def enqueue(work: UnitOfWork, ids: Ids, job: Job, events: Iterable[Event]) -> No
 
 def new_secret(ids: Ids) -> str:
     """A secret as receivers write it down: `whsec_` and base64."""
-    return _MARK + base64.b64encode(hashlib.sha256(ids.secret().encode()).digest()).decode()
+    return MARK + base64.b64encode(hashlib.sha256(ids.secret().encode()).digest()).decode()
 
 
 def headers(delivery: Delivery, secret: str, now_s: int) -> dict[str, str]:
     """The three headers of a delivery at a moment. Its id stays the same over all tries."""
-    return {
-        "webhook-id": delivery.id,
-        "webhook-timestamp": str(now_s),
-        "webhook-signature": f"v1,{_signature(secret, delivery.id, now_s, delivery.body)}",
-    }
-
-
-def _signature(secret: str, name: str, stamp: int, body: str) -> str:
-    key = base64.b64decode(secret.removeprefix(_MARK))
-    return base64.b64encode(hmac.new(key, f"{name}.{stamp}.{body}".encode(), hashlib.sha256).digest()).decode()
+    return dict(signed_headers(key_of(secret), delivery.id, now_s, delivery.body.encode()))
 
 
 def _body(job: Job, event: Event) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-Scope: TypeAlias = Literal["jobs:write", "jobs:read", "billing:read", "approve", "admin"]
-Role: TypeAlias = Literal["owner", "developer", "viewer", "approver", "billing", "operator"]
+Scope: TypeAlias = Literal["jobs:write", "jobs:read", "billing:read", "approve", "review", "admin"]
+Role: TypeAlias = Literal["owner", "developer", "viewer", "approver", "billing", "reviewer", "operator"]
 
 ROLE_SCOPES: dict[Role, frozenset[Scope]] = {
     "owner": frozenset({"jobs:write", "jobs:read", "billing:read", "approve"}),
@@ -17,7 +17,8 @@ ROLE_SCOPES: dict[Role, frozenset[Scope]] = {
     "viewer": frozenset({"jobs:read"}),
     "approver": frozenset({"jobs:read", "approve"}),
     "billing": frozenset({"billing:read"}),
-    "operator": frozenset({"jobs:write", "jobs:read", "billing:read", "approve", "admin"}),
+    "reviewer": frozenset({"review"}),
+    "operator": frozenset({"jobs:write", "jobs:read", "billing:read", "approve", "review", "admin"}),
 }
 
 
@@ -49,6 +50,12 @@ class Plan:
     """Jobs with more faces than this wait for an approver; none: no job does."""
     label_optional: bool = False
     """Whether the visible label may be left off with an acknowledgement; the other marks stay in any case."""
+    likeness_required: bool = False
+    """Whether a job with sources needs the caller's word that their likenesses may be used."""
+    nsfw_hold_permille: int | None = 500
+    """A frame that scores so much keeps the result back for a reviewer; none: no frame does."""
+    nsfw_refuse_permille: int | None = 850
+    """A frame that scores so much ends the job; none: no frame does."""
     requests_per_minute: int = 600
 
 

@@ -32,10 +32,12 @@ def billable(job: Job) -> tuple[pricing.Attempt, ...]:
     if not job.attempts:
         return ()
     last = job.attempts[-1]
-    reuses = ended_as(last) in pricing.CALLER_PAYS
+    # Nobody looked at a held result before its deadline: as late as any other, and ours to carry.
+    too_late = job.state == "expired"
+    reuses = not too_late and ended_as(last) in pricing.CALLER_PAYS
     return tuple(
         pricing.Attempt(
-            attempt.number, attempt.usage, ended_as(attempt),
+            attempt.number, attempt.usage, "failed_by_provider" if too_late else ended_as(attempt),
             _segments_ms(job, attempt) if reuses and attempt is not last else 0,
         )
         for attempt in job.attempts

@@ -4,6 +4,7 @@ Decides which transitions are legal, who holds a job (a lease, fenced by the att
 Must not know stores, clocks, money or machines: moments are arguments, in whole milliseconds of the database's clock.
 
     job:      awaiting_approval -> queued -> running -> succeeded | failed | cancelled | expired
+              running -> held -> succeeded | failed | cancelled | expired
     attempt:  leased -> running -> succeeded | failed | lost | preempted | cancelled
     segment:  pending -> done
 """
@@ -14,10 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from secondface.domain.findings import Finding, worst
 from secondface.domain.pricing import PriceRow, Usage
 from secondface.errors import InternalFault, JobSettled, LeaseLost
 
-JobState: TypeAlias = Literal["awaiting_approval", "queued", "running", "succeeded", "failed", "cancelled", "expired"]
+JobState: TypeAlias = Literal[
+    "awaiting_approval", "queued", "running", "held", "succeeded", "failed", "cancelled", "expired"
+]
 AttemptState: TypeAlias = Literal["leased", "running", "succeeded", "failed", "lost", "preempted", "cancelled"]
 StopReason: TypeAlias = Literal["cancelled", "deadline", "cost_limit"]
 """Why a running job is asked to stop; the first reason stays."""
@@ -28,7 +32,7 @@ Cause: TypeAlias = Literal[
 """Why an attempt or a job ended. `silent`: the lease ran out; `crashed`: its worker was seen to die."""
 Fact: TypeAlias = str | int | bool | None
 
-LIVE_JOBS: frozenset[JobState] = frozenset({"awaiting_approval", "queued", "running"})
+LIVE_JOBS: frozenset[JobState] = frozenset({"awaiting_approval", "queued", "running", "held"})
 LIVE_ATTEMPTS: frozenset[AttemptState] = frozenset({"leased", "running"})
 
 
@@ -117,7 +121,15 @@ class Job:
     stop_asked: StopReason | None = None
     cause: Cause | None = None
     error: str | None = None
+    reason: str = ""
+    """What a reviewer said."""
     result: str | None = None
+    pending: str | None = None
+    """A result that waits for a reviewer: nobody else gets it before."""
+    findings: tuple[Finding, ...] = ()
+    """What was found in its pictures, as the last attempt says."""
+    likeness_confirmed: bool = False
+    """The caller said that the sources' likenesses may be used."""
     done_frames: int = 0
     """Progress; it only rises, whatever order reports arrive in."""
     total_frames: int = 0
@@ -162,7 +174,10 @@ def submit(job: Job, *, approval: bool = False) -> Change:
     if job.attempts or job.ended:
         raise InternalFault("only a new job can be submitted", job=job.id)
     accepted = replace(job, state="awaiting_approval" if approval else "queued", queued_ms=job.created_ms)
-    return accepted, (_event(accepted, "job.accepted", job.created_ms, state=accepted.state),)
+    facts: dict[str, Fact] = {"state": accepted.state}
+    if job.likeness_confirmed:
+        facts["likeness_confirmed"] = True
+    return accepted, (_event(accepted, "job.accepted", job.created_ms, **facts),)
 
 
 def serve_cached(job: Job, result: str) -> Change:
@@ -302,6 +317,41 @@ def fail(
     return ended, (_attempt_event(ended, at_ms), *events)
 
 
+def found(job: Job, findings: tuple[Finding, ...]) -> Job:
+    """The job with what this attempt found in its pictures, in place of what an earlier one did."""
+    return replace(job, findings=findings)
+
+
+def hold(
+    job: Job, lease: Lease, at_ms: int, usage: Usage, result: str, findings: tuple[Finding, ...]
+) -> Change:  # fmt: skip
+    """Keep a finished result back for a reviewer. What was asked to stop needs none. Raises LeaseLost."""
+    attempt = _held(job, lease)
+    over = _over(job, attempt, "succeeded", at_ms, "done", usage=usage)
+    over = replace(over, done_frames=max(over.done_frames, usage.frames), findings=findings)
+    if job.stop_asked is not None:
+        ended, events = _end_as_asked(over, at_ms)
+        return ended, (_attempt_event(ended, at_ms), *events)
+    held = replace(over, state="held", pending=result)
+    return held, (_attempt_event(held, at_ms), _event(held, "job.held", at_ms, **_said(findings)))
+
+
+def release(job: Job, by: str, reason: str, at_ms: int) -> Change:
+    """Hand out what a reviewer has looked at. Raises JobSettled where nothing waits for one."""
+    _expect(job, "held")
+    looked = replace(job, reason=reason, pending=None)
+    ended, events = _end(looked, "succeeded", at_ms, "done", result=job.pending)
+    return ended, (_event(ended, "job.reviewed", at_ms, verdict="approve", by=by, reason=reason), *events)
+
+
+def refuse(job: Job, by: str, reason: str, at_ms: int) -> Change:
+    """Keep a result back for good; the caller pays, as for every fault of the input. Raises JobSettled."""
+    _expect(job, "held")
+    looked = replace(job, reason=reason, pending=None)
+    ended, events = _end(looked, "failed", at_ms, "caller_error", error="review_refused")
+    return ended, (_event(ended, "job.reviewed", at_ms, verdict="refuse", by=by, reason=reason), *events)
+
+
 def lose(
     job: Job, number: int, at_ms: int, cause: Literal["silent", "crashed"], retries: Retries = Retries()
 ) -> Change:
@@ -415,9 +465,22 @@ def _end(
     job: Job, state: JobState, at_ms: int, cause: Cause, *,
     error: str | None = None, result: str | None = None, by: str | None = None,
 ) -> Change:  # fmt: skip
-    ended = replace(job, state=state, ended_ms=at_ms, cause=cause, error=error, result=result)
+    ended = replace(job, state=state, ended_ms=at_ms, cause=cause, error=error, result=result, pending=None)
     facts: dict[str, Fact] = {"cause": cause, "error": error, "by": by}
+    if state == "failed":
+        facts |= _said(job.findings)
     return ended, (_event(ended, f"job.{state}", at_ms, **{k: v for k, v in facts.items() if v is not None}),)
+
+
+def _said(findings: tuple[Finding, ...]) -> dict[str, Fact]:
+    """The worst of what was found, as facts of an event."""
+    found = worst(findings)
+    if found is None:
+        return {}
+    return {
+        "rule": found.rule, "input": found.input, "frame": found.frame, "shown_ms": found.at_ms,
+        "score_permille": found.score_permille, "findings": len(findings),
+    }  # fmt: skip
 
 
 def _attempt_event(job: Job, at_ms: int) -> Event:

@@ -14,9 +14,11 @@ from typing import Literal, Protocol, TypeAlias
 from secondface.domain.accounts import Account, Actor, Key
 from secondface.domain.budgets import Budget, Spend
 from secondface.domain.deliveries import Delivery, Endpoint
+from secondface.domain.findings import Finding
 from secondface.domain.jobs import Event, Job, JobState, Lease, Segment, StopReason
 from secondface.domain.ledger import Entry
 from secondface.domain.pricing import Market, PriceBook, Usage
+from secondface.domain.protected import Protected, ProtectedPeople
 from secondface.domain.scaling import Worker
 
 Method: TypeAlias = Literal["GET", "PUT"]
@@ -251,6 +253,28 @@ class Outbox(Protocol):
         ...
 
 
+class ProtectedStore(Protocol):
+    """The list of protected people."""
+
+    def save(self, person: Protected) -> None:
+        """Store a new entry, or a changed one under its id."""
+        ...
+
+    def get(self, entry_id: str) -> Protected | None: ...
+
+    def all(self) -> Sequence[Protected]:
+        """Every entry, in the order of their ids."""
+        ...
+
+    def remove(self, entry_id: str) -> bool:
+        """Forget an entry; False where there is none."""
+        ...
+
+    def version(self) -> str:
+        """A word for the list as it is: any change makes it another one."""
+        ...
+
+
 class Replays(Protocol):
     """Idempotency keys: the same request twice is one job."""
 
@@ -290,6 +314,8 @@ class UnitOfWork(Protocol):
     def journal(self) -> Journal: ...
     @property
     def outbox(self) -> Outbox: ...
+    @property
+    def protected(self) -> ProtectedStore: ...
     @property
     def replays(self) -> Replays: ...
     @property
@@ -357,6 +383,21 @@ class ObjectStore(Protocol):
         ...
 
 
+class Scanner(Protocol):
+    """Looks for malware. Where it raises, nothing is known of the bytes, and they must not be used."""
+
+    def scan(self, chunks: Iterable[bytes]) -> str | None:
+        """The name of what was found in a file; None where all of it was looked at and nothing is there.
+
+        Raises ScannerUnavailable.
+        """
+        ...
+
+    def check(self) -> None:
+        """Ask whether it answers. Raises ScannerUnavailable."""
+        ...
+
+
 # ---- workers ---------------------------------------------------------------------------------------------------------
 
 
@@ -400,14 +441,15 @@ class Leases(Protocol):
         """Hand in a stored segment."""
         ...
 
-    def succeed(self, lease: Lease, usage: Usage, result: str) -> None:
-        """Hand in the key of the result: stored, charged and told in one transaction."""
+    def succeed(self, lease: Lease, usage: Usage, result: str, findings: tuple[Finding, ...] = ()) -> None:
+        """Hand in the key of the result: stored, charged and told in one transaction; with findings it is held."""
         ...
 
     def fail(
-        self, lease: Lease, usage: Usage, *, error: str, fault: Literal["caller", "provider"], retryable: bool
-    ) -> None:
-        """Say that the attempt failed."""
+        self, lease: Lease, usage: Usage, *, error: str, fault: Literal["caller", "provider"], retryable: bool,
+        findings: tuple[Finding, ...] = (),
+    ) -> None:  # fmt: skip
+        """Say that the attempt failed, and for which findings, if for any."""
         ...
 
     def crash(self, lease: Lease, usage: Usage) -> None:
@@ -420,6 +462,14 @@ class Leases(Protocol):
 
     def stop(self, lease: Lease, usage: Usage) -> None:
         """Say that the attempt was stopped as ordered."""
+        ...
+
+
+class ProtectedList(Protocol):
+    """What a worker may ask of the list of protected people."""
+
+    def since(self, version: str) -> ProtectedPeople | None:
+        """The list as it is now; None where it is still of that version."""
         ...
 
 

@@ -6,18 +6,22 @@ SecondfaceError                       code, fault, retryable, remedy
 │   ├── TooManySources, MappingUnresolved
 │   └── OutputNotWritable, OutputExists, OutputOccupied, OutputFormatUnsupported, CodecUnavailable
 ├── BadMedia                          fault "caller": a file is not what it claims to be
-│   ├── FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge, MediaEmpty
+│   ├── FileUnreadable, MediaUnsupported, MediaCorrupt, MediaTooLarge, MediaEmpty, MalwareFound
 ├── FaceProblem                       fault "caller": the pixels do not hold what was asked for
 │   ├── NoFaceInSource, NoFaceInTarget, ReferenceFaceNotFound
 ├── AccessProblem                     fault "caller": this key, link or account may not do that
 │   ├── KeyUnknown, ScopeMissing, LinkInvalid, RateLimited, BudgetExceeded, AccountMissing
 ├── JobProblem                        fault "caller": the job cannot do what was asked of it
 │   ├── JobMissing, JobSettled, RequestChanged, CostLimitReached, JobExpired, ObjectMissing
+├── TrustProblem                      fault "caller": what is shown, or who, may not be used here
+│   ├── ContentRefused, SourceProtected, LikenessUnconfirmed, ReviewRefused, ProtectedMissing
 ├── Cancelled                         fault "caller": the caller stopped the run
 └── ProviderFault                     fault "provider": ours; never charged
     ├── ModelMissing, ModelCorrupt, ModelFailed, StepFailed, DeviceUnavailable, CageUnavailable
+    ├── ScannerUnavailable            no file is used that could not be scanned
     ├── MarkMissing                   an output could not be marked, so it is not handed out
-    ├── LeaseLost, WorkerLost, RunCrashed, InputPoisonous, StorageUnavailable
+    ├── SigningUnavailable            there is no key to sign outputs with
+    ├── LeaseLost, WorkerLost, RunCrashed, InputPoisonous, StorageUnavailable, ModerationUnavailable
     └── EncodeFailed, DiskFull, InternalFault
 
 The first line of a class's docstring is its default message, the rest is the remedy; a part that begins with
@@ -37,7 +41,15 @@ from secondface.errors.access import (
     ScopeMissing,
 )
 from secondface.errors.faces import FaceProblem, NoFaceInSource, NoFaceInTarget, ReferenceFaceNotFound
-from secondface.errors.files import BadMedia, FileUnreadable, MediaCorrupt, MediaEmpty, MediaTooLarge, MediaUnsupported
+from secondface.errors.files import (
+    BadMedia,
+    FileUnreadable,
+    MalwareFound,
+    MediaCorrupt,
+    MediaEmpty,
+    MediaTooLarge,
+    MediaUnsupported,
+)
 from secondface.errors.jobs import (
     Cancelled,
     CostLimitReached,
@@ -47,6 +59,15 @@ from secondface.errors.jobs import (
     JobSettled,
     ObjectMissing,
     RequestChanged,
+)
+from secondface.errors.moderation import (
+    ContentRefused,
+    LikenessUnconfirmed,
+    ModerationUnavailable,
+    ProtectedMissing,
+    ReviewRefused,
+    SourceProtected,
+    TrustProblem,
 )
 from secondface.errors.provider import (
     CageUnavailable,
@@ -62,6 +83,7 @@ from secondface.errors.provider import (
     ModelMissing,
     ProviderFault,
     RunCrashed,
+    ScannerUnavailable,
     StepFailed,
     StorageUnavailable,
     WorkerLost,
@@ -81,6 +103,7 @@ from secondface.errors.requests import (
     TooManySources,
     UnknownStep,
 )
+from secondface.errors.signing import SigningUnavailable
 from secondface.errors.tree import Fault, SecondfaceError
 
 __all__ = [
@@ -92,6 +115,7 @@ __all__ = [
     "CageUnavailable",
     "Cancelled",
     "CodecUnavailable",
+    "ContentRefused",
     "CostLimitReached",
     "DeviceUnavailable",
     "DiskFull",
@@ -110,7 +134,9 @@ __all__ = [
     "JobSettled",
     "KeyUnknown",
     "LeaseLost",
+    "LikenessUnconfirmed",
     "LinkInvalid",
+    "MalwareFound",
     "MappingUnresolved",
     "MarkMissing",
     "MediaCorrupt",
@@ -120,6 +146,7 @@ __all__ = [
     "ModelCorrupt",
     "ModelFailed",
     "ModelMissing",
+    "ModerationUnavailable",
     "NoFaceInSource",
     "NoFaceInTarget",
     "ObjectMissing",
@@ -127,17 +154,23 @@ __all__ = [
     "OutputFormatUnsupported",
     "OutputNotWritable",
     "OutputOccupied",
+    "ProtectedMissing",
     "ProviderFault",
     "RateLimited",
     "ReferenceFaceNotFound",
     "RequestChanged",
+    "ReviewRefused",
     "RunCrashed",
+    "ScannerUnavailable",
     "ScopeMissing",
     "SecondfaceError",
+    "SigningUnavailable",
+    "SourceProtected",
     "StepFailed",
     "StepUnloadable",
     "StorageUnavailable",
     "TooManySources",
+    "TrustProblem",
     "UnknownStep",
     "WorkerLost",
 ]

@@ -52,6 +52,15 @@ class MediaTooLarge(BadMedia):
     code = "media_too_large"
 
 
+class MalwareFound(BadMedia):
+    """The file holds malware, so it was not taken.
+
+    Nothing of it was kept. If you trust the file, export it again from the program that made it and send that copy.
+    """
+
+    code = "malware_found"
+
+
 class MediaEmpty(BadMedia):
     """The file holds no picture and no video frame.
 

@@ -88,6 +88,17 @@ class RunCrashed(ProviderFault):
     retryable = True
 
 
+class ScannerUnavailable(ProviderFault):
+    """Files cannot be scanned for malware now, so none is taken.
+
+    See that clamd runs and answers at the address in the setting `scanner`, and takes files as large as yours
+    (StreamMaxLength); `secondface doctor --security` asks it.
+    API: Send the request again in a moment; if it fails again, tell the operator of the service.
+    """
+
+    code = "scanner_unavailable"
+
+
 class MarkMissing(ProviderFault):
     """The output could not be marked as AI-made, so it was not handed out.
 

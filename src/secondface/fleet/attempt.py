@@ -15,11 +15,11 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from secondface.domain.ports import Grant, Leases, ObjectStore, Orders, StopReason, Usage
+from secondface.domain.ports import Finding, Grant, Leases, ObjectStore, Orders, StopReason, Usage
 from secondface.errors import (
     Cancelled,
     DiskFull,
@@ -29,7 +29,9 @@ from secondface.errors import (
     RunCrashed,
     SecondfaceError,
     StorageUnavailable,
+    TrustProblem,
 )
+from secondface.fleet.guards import Guards
 from secondface.fleet.pixel_room import PixelRoom
 from secondface.fleet.runs import DirectRuns, RunResult, Runs, RunTask
 from secondface.observe import log
@@ -38,6 +40,9 @@ from secondface.pipeline.engine import Progress
 from secondface.pipeline.meter import PhaseClock
 from secondface.pipeline.passage import Conduct
 from secondface.pipeline.people import PeopleMemory
+from secondface.pipeline.sealing import sign_in_place
+from secondface.provenance.signing import ContentSigner
+from secondface.spec.marks import produce_id_of_job
 from secondface.spec.work import StoredInput, WorkOrder
 
 _CHUNK_BYTES = 1 << 20
@@ -50,6 +55,8 @@ class Terms:
 
     lease_ms: int = 15_000
     content_producer: str = ""
+    signer: ContentSigner | None = None
+    """Signs what attempts make, in this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,7 @@ class Workplace:
     objects: ObjectStore
     room: PixelRoom
     terms: Terms
+    guards: Guards = field(default_factory=Guards)
     runs: Runs = field(default_factory=DirectRuns)
 
 
@@ -70,7 +78,7 @@ class Attempt:
         """`seat` is its share of the device; `people` are source people that other jobs may have prepared."""
         self.grant = grant
         self._leases, self._objects, self._room, self._terms = place.leases, place.objects, place.room, place.terms
-        self._runs = place.runs
+        self._guards, self._runs = place.guards, place.runs
         self._phases = PhaseClock(first="boot")
         self._stopping = threading.Event()
         self._conduct = Conduct(
@@ -145,8 +153,9 @@ class Attempt:
         self._checkpoint()
         self._phases.enter("fetch")
         order = WorkOrder.read(self.grant.spec)
+        self._conduct.guard = self._guards.guard(order.rules)
         task = RunTask(
-            order, place, self._fetch(order, place), _produce_id(self.grant.lease.job_id),
+            order, place, self._fetch(order, place), produce_id_of_job(self.grant.lease.job_id),
             self._terms.content_producer,
         )  # fmt: skip
         _make_folder(task.output.parent)
@@ -155,7 +164,16 @@ class Attempt:
         )
         self._progress = result.frames, max(result.frames, self._progress[1])
         self._faces = result.faces
-        return self._store(task.output, result)
+        return self._store(task.output, self._signed(task.output, result))
+
+    def _signed(self, output: Path, result: RunResult) -> RunResult:
+        """The same with its output signed: what reads inputs needs no key. Raises MarkMissing, InternalFault."""
+        signer = self._terms.signer
+        if signer is None or result.statement is None:
+            return result
+        open_plain(output).close()  # whoever made it is gone, so what is no link now will be none
+        notes = sign_in_place(output, signer, replace(result.statement, job=self.grant.lease.job_id))
+        return result.with_notes(notes)
 
     def _fetch(self, order: WorkOrder, place: Path) -> dict[str, Path]:
         """Every input, compared with what was accepted. Raises ObjectMissing."""
@@ -208,7 +226,9 @@ class Attempt:
 
     def _hand_in(self, result: str) -> None:
         try:
-            self._tell(lambda usage: self._leases.succeed(self.grant.lease, usage, result))
+            found = self._findings()
+            doubts = {"findings": found} if found else {}
+            self._tell(lambda usage: self._leases.succeed(self.grant.lease, usage, result, **doubts))
         except LeaseLost:
             self._drop()
         except SecondfaceError as error:
@@ -235,9 +255,16 @@ class Attempt:
                 self._tell(lambda usage: self._leases.preempt(lease, usage))
             else:
                 log("worker.attempt_failed", job=lease.job_id, attempt=lease.attempt, error=code, detail=known.detail)
-                self._tell(lambda usage: self._leases.fail(lease, usage, error=code, fault=fault, retryable=retryable))
+                why = {"findings": self._findings()} if isinstance(known, TrustProblem) else {}
+                self._tell(
+                    lambda usage: self._leases.fail(lease, usage, error=code, fault=fault, retryable=retryable, **why)
+                )
         except SecondfaceError as lost:
             log("worker.end_not_told", "warning", job=lease.job_id, error=lost.code)
+
+    def _findings(self) -> tuple[Finding, ...]:
+        guard = self._conduct.guard
+        return tuple(Finding(**asdict(each)) for each in guard.findings) if guard is not None else ()
 
     def _tell(self, say: Callable[[Usage], None]) -> None:
         """Say how it ended, again and again while the lease holds. Raises LeaseLost; StorageUnavailable after that.
@@ -272,11 +299,6 @@ class Attempt:
                 self._objects.delete(key)
             except SecondfaceError as error:
                 log("worker.not_discarded", "warning", key=key, error=error.code)
-
-
-def _produce_id(job_id: str) -> str:
-    """The id in the marks of the output: the same for every attempt at a job."""
-    return hashlib.sha256(job_id.encode()).hexdigest()[:32]
 
 
 def _make_folder(path: Path) -> None:

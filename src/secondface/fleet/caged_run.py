@@ -11,8 +11,8 @@ import os
 import pickle
 import queue
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,12 @@ import numpy.typing as npt
 
 from secondface import observe
 from secondface.errors import CageUnavailable, SecondfaceError
+from secondface.fleet.caged_guard import CagedGuard
 from secondface.fleet.lanes import Arena, received, send
+from secondface.fleet.report_words import report_words
 from secondface.fleet.run_words import OwnRecord, Teller, ToldClock, ToldLog, ToldPhases, error_of_words, error_words
-from secondface.fleet.runs import RunTask, result_of
+from secondface.fleet.runs import RunTask
+from secondface.frames import RGB8
 from secondface.media.caged_process import Given
 from secondface.media.handed import descriptor_of
 from secondface.pipeline.passage import Conduct
@@ -54,13 +57,14 @@ def run_given(given: Given) -> Iterator[object]:
         {key: Path(path) for key, path in words["inputs"].items()}, words["produce_id"], words["content_producer"],
     )  # fmt: skip
     clock = ToldClock(teller)
+    worker, shown = LaneSessions(words["device"], Arena(arena), tuple(lanes), clock), words["shown"]
     conduct = Conduct(
-        LaneSessions(words["device"], Arena(arena), tuple(lanes), clock), on_progress=teller.progress, active=clock,
-        memory=OwnRecord(), people=known,
+        worker, on_progress=teller.progress, active=clock, memory=OwnRecord(), people=known,
+        guard=None if shown is None else CagedGuard(worker, shown),
     )  # fmt: skip
     try:
         report = conduct_file(
-            task.order.run_request(lambda each: task.inputs[each.key], task.output), conduct, ToldPhases(teller),
+            task.request, conduct, ToldPhases(teller),
             content_producer=task.content_producer, produce_id=task.produce_id, name_of=lambda path: path.name,
             known=_looks(words["looks"]),
         )  # fmt: skip
@@ -69,7 +73,7 @@ def run_given(given: Given) -> Iterator[object]:
         return
     if set(known.kept) != before:
         _keep(people, known.kept)
-    yield {"report": result_of(report).facts}
+    yield report_words(report)
 
 
 def _looks(words: Mapping[str, tuple[int, int, list[str]]]) -> dict[Path, Look]:
@@ -99,7 +103,7 @@ def _listen_to_logs(teller: Teller, listens: Mapping[str, Any]) -> None:
 
 
 class LaneSessions:
-    """Models of the worker, by lanes that all threads of the run share."""
+    """Models of the worker, and its guard, by lanes that all threads of the run share."""
 
     def __init__(self, device: str, arena: Arena, lanes: tuple[int, ...], clock: ToldClock) -> None:
         self.device = device
@@ -110,28 +114,47 @@ class LaneSessions:
 
     def get(self, name: str) -> LaneSession:
         """As Sessions.get. Raises the errors of models."""
-        self.ask({"model": name}, {})
+        self._call({"model": name})
         return LaneSession(name, self)
 
-    def ask(
-        self, words: dict[str, Any], inputs: Mapping[str, npt.NDArray[np.generic]]
-    ) -> dict[str, npt.NDArray[np.float32]]:
-        """One call by the next free lane. Raises what the model raised."""
-        lane, descriptor = self._free.get()
-        try:
-            if inputs:
-                words["inputs"] = self._arena.write(lane, inputs, given=False)
-                words["aside"] = self._clock.depth > 0
-            send(descriptor, words)
-            answer = received(descriptor)
-            if answer is None:
-                raise CageUnavailable("The worker is gone.")
-            if "error" in answer:
-                raise error_of_words(answer)
-            given = self._arena.read(lane, answer.get("outputs", []), given=True)
+    def compute(
+        self, name: str, inputs: Mapping[str, npt.NDArray[np.generic]]
+    ) -> dict[str, npt.NDArray[np.float32]]:  # fmt: skip
+        """One call of a model. Raises what it raised."""
+        with self._lane() as (lane, descriptor):
+            shapes = self._arena.write(lane, inputs, given=False)
+            answer = self._answer(descriptor, {"model": name, "inputs": shapes, "aside": self._clock.depth > 0})
+            given = self._arena.read(lane, answer["outputs"], given=True)
             return {name: array.copy() for name, array in given.items()}
+
+    def ask(self, words: dict[str, Any], pictures: Sequence[RGB8] = ()) -> dict[str, Any]:
+        """One question to the guard. Raises what it refuses."""
+        with self._lane() as (lane, descriptor):
+            shapes = self._arena.write_pictures(lane, pictures)
+            return self._answer(descriptor, {**words, "pictures": shapes, "aside": self._clock.depth > 0})
+
+    def _call(self, words: dict[str, Any]) -> dict[str, Any]:
+        with self._lane() as (_, descriptor):
+            return self._answer(descriptor, words)
+
+    @contextmanager
+    def _lane(self) -> Generator[tuple[int, int]]:
+        """The next free lane, for the block."""
+        lane = self._free.get()
+        try:
+            yield lane
         finally:
-            self._free.put((lane, descriptor))
+            self._free.put(lane)
+
+    @staticmethod
+    def _answer(descriptor: int, words: dict[str, Any]) -> dict[str, Any]:
+        send(descriptor, words)
+        answer = received(descriptor)
+        if answer is None:
+            raise CageUnavailable("The worker is gone.")
+        if "error" in answer:
+            raise error_of_words(answer, ours=True)
+        return answer
 
 
 class LaneSession:
@@ -143,7 +166,7 @@ class LaneSession:
 
     def run(self, inputs: Mapping[str, npt.NDArray[np.generic]]) -> dict[str, npt.NDArray[np.float32]]:
         """As Session.run. Raises ModelFailed."""
-        return self._sessions.ask({"model": self.name}, inputs)
+        return self._sessions.compute(self.name, inputs)
 
 
 # ---- people of the account's latest jobs -----------------------------------------------------------------------------
@@ -182,3 +205,6 @@ def warm() -> None:
                 with suppress(Exception):
                     import_module(each.step.implementation.partition(":")[0])
     make_tables()
+
+
+BEFORE_CAGES = (warm,)

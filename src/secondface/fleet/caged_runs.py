@@ -20,10 +20,12 @@ import psutil
 from secondface import processors
 from secondface.errors import CageUnavailable, DiskFull, InternalFault, RunCrashed
 from secondface.fleet.caged_run import ORDER
+from secondface.fleet.guard_desk import GuardDesk
 from secondface.fleet.lanes import Arena
 from secondface.fleet.model_desk import ModelDesk, ToldWork
+from secondface.fleet.report_words import result_of_words
 from secondface.fleet.run_ends import RunEnds
-from secondface.fleet.run_words import Listener, error_of_words, result_of_words
+from secondface.fleet.run_words import Listener, error_of_words
 from secondface.fleet.runs import Room, RunResult, RunTask
 from secondface.media.bubblewrap import bubblewrap_program, library_folders, walls
 from secondface.media.cage import Cage, nobody
@@ -88,7 +90,8 @@ class CagedRuns:
 
     def run(self, task: RunTask, conduct: Conduct, phases: PhaseClock, room: Room) -> RunResult:
         """As Runs.run."""
-        request = task.order.run_request(lambda each: task.inputs[each.key], task.output)
+        request = task.request
+        guard = GuardDesk(conduct.guard, conduct.run_sessions, request)
         phases.enter("fetch")
         looks = inspect_inputs(request, conduct, task.looks)
         argument = {
@@ -99,11 +102,13 @@ class CagedRuns:
             },
             "produce_id": task.produce_id, "content_producer": task.content_producer,
             "device": getattr(conduct.sessions, "device", "cpu"), "threads": processors.usable(),
-            "listens": _listens(),
+            "listens": _listens(), "shown": guard.at_once,
         }  # fmt: skip
         _open_to_nobody(task)
         with room(sum(look.width * look.height for look in looks.values())):
-            return self._run(argument, conduct, phases, self._cage(task, request))
+            end = self._run(argument, conduct, guard, phases, self._cage(task, request))
+        guard.require_asked()
+        return result_of_words(end, task)
 
     def _cage(self, task: RunTask, request: RunRequest) -> Cage:
         on_card = "gpu" in (request.video.encoder, request.video.decoder)
@@ -115,7 +120,10 @@ class CagedRuns:
             writable=(task.place / "out",), home=task.place, devices=_cards() if on_card else (),
         )  # fmt: skip
 
-    def _run(self, argument: dict[str, Any], conduct: Conduct, phases: PhaseClock, cage: Cage) -> RunResult:
+    def _run(
+        self, argument: dict[str, Any], conduct: Conduct, guard: GuardDesk, phases: PhaseClock, cage: Cage
+    ) -> dict[str, Any]:
+        """The last words of a run that went well. Raises what ended it."""
         told = conduct.memory = ToldPeak()
         with ExitStack() as leaving:
             ends = leaving.enter_context(RunEnds())
@@ -123,7 +131,7 @@ class CagedRuns:
             # From here on things end in this order: the process, calls of models, and what is counted as work.
             work = ToldWork(conduct.active)
             leaving.callback(work.close)
-            desk = ModelDesk(conduct.sessions, Arena(ends.arena), ends.lanes, work)
+            desk = ModelDesk(conduct.sessions, guard, Arena(ends.arena), ends.lanes, work)
             leaving.callback(desk.join)
             desk.start()
             with ends.theirs() as theirs:
@@ -145,9 +153,10 @@ class CagedRuns:
             outcome = child.outcome(hear={ends.line: listener.hear}, look=conduct.checkpoint, look_every_s=_LOOK_S)
             if outcome is not None:
                 told.note(outcome.peak_bytes)
-            result = judged(outcome)
+            guard.require_passed()  # whatever the run made of it
+            end = judged(outcome)
             people.keep()
-            return result
+            return end
 
 
 class ToldPeak(MemoryPeak):
@@ -166,8 +175,8 @@ class ToldPeak(MemoryPeak):
         return self._highest
 
 
-def judged(outcome: Outcome | None) -> RunResult:
-    """What came of a run by how its process ended. Raises what ended it."""
+def judged(outcome: Outcome | None) -> dict[str, Any]:
+    """The last words of a run whose process ended well. Raises what ended it."""
     if outcome is None:
         raise CageUnavailable("The process that starts caged runs is gone.")
     words = _last_words(outcome)
@@ -180,7 +189,7 @@ def judged(outcome: Outcome | None) -> RunResult:
         raise InternalFault(str(words["fault"]).partition(":")[0][:100])
     if outcome.status or "report" not in words:
         raise RunCrashed(outcome.signal_name or f"It ended with status {outcome.status}.")
-    return result_of_words(words["report"])
+    return words
 
 
 def _last_words(outcome: Outcome) -> dict[str, Any]:

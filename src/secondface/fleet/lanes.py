@@ -1,4 +1,4 @@
-"""Model calls between a caged process and its worker: short words over a socket, arrays in memory that both see.
+"""Calls between a caged process and its worker: short words over a socket, arrays in memory that both see.
 
 Decides where arrays lie and what a call may hold; both ends use this module. A lane is used by one call at a time.
 """
@@ -10,13 +10,14 @@ import json
 import math
 import mmap
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from secondface.errors import ModelFailed
+from secondface.frames import RGB8
 
 MOST_LANES = 6
 """Model calls of one run at once; a stage that works side by side has at most four threads."""
@@ -60,17 +61,36 @@ class Arena:
 
     def read(self, lane: int, shapes: Sequence[Sequence[Any]], *, given: bool) -> dict[str, npt.NDArray[np.float32]]:
         """The arrays of those names and shapes as they lie there, not copied. Raises ModelFailed."""
+        places = self._places(lane, [sides for _, sides in shapes], 4, given=given)
+        return {
+            str(name): place.view(np.float32).reshape(shape)
+            for (name, _), (place, shape) in zip(shapes, places, strict=True)
+        }
+
+    def write_pictures(self, lane: int, pictures: Sequence[RGB8]) -> list[list[int]]:
+        """Copy pictures into a lane's part for what is taken; their shapes. Raises ModelFailed."""
+        shapes = [list(picture.shape) for picture in pictures]
+        for (place, shape), picture in zip(self._places(lane, shapes, 1), pictures, strict=True):
+            place.reshape(shape)[...] = picture
+        return shapes
+
+    def read_pictures(self, lane: int, shapes: Sequence[object]) -> list[RGB8]:
+        """Copies of pictures of those shapes. Raises ModelFailed."""
+        return [place.reshape(shape).copy() for place, shape in self._places(lane, shapes, 1)]
+
+    def _places(
+        self, lane: int, shapes: Sequence[object], item_bytes: int, *, given: bool = False
+    ) -> Iterator[tuple[npt.NDArray[np.uint8], Shape]]:
+        """Where arrays of those shapes lie, one behind the other. Raises ModelFailed."""
         begin = lane * _LANE_BYTES + (TAKEN_BYTES if given else 0)
         end = begin + (GIVEN_BYTES if given else TAKEN_BYTES)
-        arrays: dict[str, npt.NDArray[np.float32]] = {}
-        for name, sides in shapes:
+        for sides in shapes:
             shape = _checked_shape(sides)
-            stop = begin + 4 * math.prod(shape)
+            stop = begin + item_bytes * math.prod(shape)
             if stop > end:
                 raise ModelFailed(f"an array of {stop - begin} bytes is larger than the room for it")
-            arrays[str(name)] = self._bytes[begin:stop].view(np.float32).reshape(shape)
+            yield self._bytes[begin:stop], shape
             begin = -(-stop // _ALIGNED) * _ALIGNED
-        return arrays
 
 
 def _checked_shape(sides: object) -> Shape:

@@ -1,6 +1,6 @@
-"""The worker's end of the lanes: models are called here for a run that is in a cage.
+"""The worker's end of the lanes: models are called here, and the guard asked, for a run that is in a cage.
 
-Decides what such a run may ask: models that there are, with arrays as their manifests describe them. Whatever runs in
+Decides what such a run may call: models that there are, with arrays as their manifests describe them. Whatever runs in
 the cage has read a stranger's files, so nothing it says is believed.
 """
 
@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from secondface.errors import InternalFault, ModelFailed, SecondfaceError
+from secondface.fleet.guard_desk import GuardDesk
 from secondface.fleet.lanes import Arena, received, send
 from secondface.fleet.run_words import error_words
 from secondface.frames import Sessions
@@ -65,8 +66,10 @@ class ToldWork:
 class ModelDesk:
     """Answers the lanes of one run, each in a thread of its own, until the other ends are gone."""
 
-    def __init__(self, sessions: Sessions, arena: Arena, lanes: tuple[int, ...], work: ToldWork) -> None:
-        self._sessions, self._arena, self._work = sessions, arena, work
+    def __init__(
+        self, sessions: Sessions, guard: GuardDesk, arena: Arena, lanes: tuple[int, ...], work: ToldWork
+    ) -> None:  # fmt: skip
+        self._sessions, self._guard, self._arena, self._work = sessions, guard, arena, work
         self._turn = threading.Condition()
         self._is_open, self._calls = False, 0
         self._threads = [
@@ -112,6 +115,9 @@ class ModelDesk:
             return error_words(InternalFault(type(error).__name__))
 
     def _call(self, lane: int, words: Any) -> dict[str, Any]:
+        if "ask" in words:
+            with self._counted("guard", 1 if words.get("aside") else 0):
+                return self._guard.answer(words, lambda shapes: self._arena.read_pictures(lane, shapes))
         name, shapes = str(words["model"]), words.get("inputs")
         manifest, session = resolve(name), self._sessions.get(name)
         if shapes is None:

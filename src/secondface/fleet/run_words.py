@@ -1,7 +1,8 @@
 """What a caged run and its worker say to each other beside model calls, and which of it is believed.
 
 To the worker: work begun and ended, phases (which are answered), progress, events and measures for the log. At the end
-a report or an error. Decides what each may be; the cage's end has read a stranger's files, so all of it is checked.
+an error, or a report (`report_words`). Decides what each may be; the cage's end has read a stranger's files, so all of
+it is checked.
 """
 
 from __future__ import annotations
@@ -14,12 +15,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
 from secondface import errors, observe
 from secondface.errors import InternalFault, SecondfaceError
 from secondface.fleet.lanes import received, send
-from secondface.fleet.runs import RunResult
 from secondface.observe import BusyClock, Measure
 from secondface.pipeline.engine import Progress
 from secondface.pipeline.meter import MemoryPeak, Phase, PhaseClock
@@ -33,7 +31,7 @@ _OF_A_RUN = (
     errors.ModelFailed, errors.StepFailed, errors.DeviceUnavailable, errors.MarkMissing, errors.EncodeFailed,
     errors.DiskFull, errors.InternalFault,
 )  # fmt: skip
-"""Errors that a run may end with. Of leases and stores it cannot know anything."""
+"""Errors that a run may end with. Of leases and stores it cannot know anything, and what the guard refused is known."""
 
 
 def error_words(error: SecondfaceError) -> dict[str, Any]:
@@ -41,46 +39,18 @@ def error_words(error: SecondfaceError) -> dict[str, Any]:
     return {"error": error.code, "detail": error.detail[:_LONGEST_TEXT]}
 
 
-def error_of_words(words: Mapping[str, Any]) -> SecondfaceError:
-    """The error of those words; InternalFault where a run can have no such error."""
-    kind = _known().get(str(words.get("error")))
+def error_of_words(words: Mapping[str, Any], *, ours: bool = False) -> SecondfaceError:
+    """The error of those words; InternalFault where a run can have no such error, unless they are `ours`."""
+    kind = _known(() if ours else _OF_A_RUN).get(str(words.get("error")))
     detail = str(words.get("detail", ""))[:_LONGEST_TEXT]
     return kind(detail) if kind is not None else InternalFault(f"a caged run ended with {words.get('error')!s:.100}")
 
 
-@lru_cache(maxsize=1)
-def _known() -> Mapping[str, type[SecondfaceError]]:
-    classes = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, _OF_A_RUN)]
+@lru_cache(maxsize=2)
+def _known(kinds: tuple[type[SecondfaceError], ...]) -> Mapping[str, type[SecondfaceError]]:
+    kinds = kinds or (SecondfaceError,)
+    classes = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, kinds)]
     return {each.code: each for each in classes}
-
-
-class _Report(BaseModel):
-    """What fleet.runs says of a run, as far as others rely on it."""
-
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    kind: str = Field(pattern="^(still|video)$")
-    width: int = Field(ge=1)
-    height: int = Field(ge=1)
-    frames: int = Field(ge=0)
-    faces: int = Field(ge=0)
-    faces_swapped: int = Field(ge=0)
-    swapped_frames: int = Field(ge=0)
-    unswapped: list[list[int]]
-    notes: list[str]
-    streams: list[dict[str, Any]]
-    stages: list[dict[str, Any]]
-    produce_id: str
-    label_waiver: str | None
-
-
-def result_of_words(words: object) -> RunResult:
-    """The result of those words. Raises InternalFault for what is none."""
-    try:
-        report = _Report.model_validate(words)
-    except ValidationError as error:
-        raise InternalFault(f"a caged run told nonsense: {error.error_count()} problems") from error
-    return RunResult(report.frames, report.faces, report.model_dump())
 
 
 # ---- in the cage -----------------------------------------------------------------------------------------------------

@@ -5,17 +5,19 @@ Decides what an attempt hands over and what it gets back. Must not know leases o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 from secondface.pipeline.meter import PhaseClock
 from secondface.pipeline.passage import Conduct
 from secondface.pipeline.preparation import Look
 from secondface.pipeline.report import RunReport
 from secondface.pipeline.run import conduct_file
+from secondface.provenance.signing import Statement
+from secondface.spec.schemas import RunRequest
 from secondface.spec.work import WorkOrder
 
 Room = Callable[[int], AbstractContextManager[object]]
@@ -37,6 +39,11 @@ class RunTask:
         return self.place / "out" / self.order.output_name
 
     @property
+    def request(self) -> RunRequest:
+        """For the engine. Raises BadRequest errors."""
+        return self.order.run_request(lambda each: self.inputs[each.key], self.output)
+
+    @property
     def looks(self) -> dict[Path, Look]:
         """Inputs that the gateway's cage has looked at; their bytes were compared on the way here."""
         return {
@@ -53,6 +60,13 @@ class RunResult:
     frames: int
     faces: int
     facts: Mapping[str, object]
+    statement: Statement | None = None
+    """What is to be signed about the output, by whoever holds the key."""
+
+    def with_notes(self, notes: Sequence[str]) -> RunResult:
+        """The same with more to say."""
+        said = cast("Sequence[str]", self.facts.get("notes", ()))
+        return replace(self, facts={**self.facts, "notes": [*said, *notes]})
 
 
 class Runs(Protocol):
@@ -70,9 +84,8 @@ class DirectRuns:
 
     def run(self, task: RunTask, conduct: Conduct, phases: PhaseClock, room: Room) -> RunResult:
         """As Runs.run."""
-        request = task.order.run_request(lambda each: task.inputs[each.key], task.output)
         report = conduct_file(
-            request, conduct, phases, content_producer=task.content_producer, produce_id=task.produce_id,
+            task.request, conduct, phases, content_producer=task.content_producer, produce_id=task.produce_id,
             name_of=lambda path: path.name, room=room, known=task.looks,
         )  # fmt: skip
         return result_of(report)
@@ -83,7 +96,7 @@ class DirectRuns:
 
 def result_of(report: RunReport) -> RunResult:
     """The report without what is told elsewhere: usage, and names of this machine."""
-    return RunResult(report.frames, report.faces, _facts(report))
+    return RunResult(report.frames, report.faces, _facts(report), report.statement)
 
 
 def _facts(report: RunReport) -> dict[str, object]:
@@ -92,5 +105,6 @@ def _facts(report: RunReport) -> dict[str, object]:
         "faces": report.faces, "faces_swapped": report.faces_swapped, "swapped_frames": report.swapped_frames,
         "unswapped": [list(each) for each in report.unswapped], "notes": list(report.notes),
         "streams": [asdict(each) for each in report.streams], "stages": [asdict(each) for each in report.stages],
-        "produce_id": report.produce_id, "label_waiver": report.label_waiver,
+        "produce_id": report.produce_id, "watermark": report.watermark, "watermark_held": report.watermark_held,
+        "label_waiver": report.label_waiver,
     }  # fmt: skip

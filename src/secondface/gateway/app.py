@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from secondface import observe
 from secondface.errors import InternalFault, SecondfaceError
-from secondface.gateway import admin, catalogue, health, public, refusals, uploads, webhooks
+from secondface.gateway import admin, catalogue, health, public, refusals, reviews, uploads, webhooks
 from secondface.gateway.addresses import Resolve
 from secondface.gateway.bodies import BodyGuard
 from secondface.gateway.desk import Desk
@@ -60,7 +60,7 @@ def application(
     registry = CollectorRegistry()
     figures, watch = HttpFigures(registry), Watch(service, registry)
     registry.register(Moment(service))
-    desk = Desk.over(service, options, resolve)
+    desk = Desk.over(service, options, resolve, figures.scanned)
     sender = Sender(service, desk.outgoing, lambda outcome: figures.deliveries.labels(outcome).inc())
     app = FastAPI(
         title="secondface", version=version("secondface"), description=_DESCRIPTION, redoc_url=None, docs_url=None,
@@ -70,7 +70,7 @@ def application(
     app.state.service, app.state.options, app.state.desk = service, options, desk
     app.state.readiness = health.Readiness(service)
     app.state.registry, app.state.watch, app.state.sender = registry, watch, sender
-    for module in (public, uploads, catalogue, webhooks, admin, health):
+    for module in (public, uploads, catalogue, webhooks, admin, reviews, health):
         app.include_router(module.router)
     _handle_problems(app)
     app.add_middleware(BodyGuard, limits=options.bodies, takes_files=_takes_files)

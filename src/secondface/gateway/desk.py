@@ -17,11 +17,12 @@ from secondface.errors import InvalidOption
 from secondface.gateway.addresses import AddressGuard, Resolve
 from secondface.gateway.forms import Filled, read_job
 from secondface.gateway.inputs import Inputs
-from secondface.gateway.intake import Intake
+from secondface.gateway.intake import Intake, Scanned
 from secondface.gateway.options import GatewayOptions
-from secondface.gateway.orders import Orders
+from secondface.gateway.orders import Orders, waives_label
 from secondface.gateway.outgoing import Outgoing
 from secondface.gateway.service import Service
+from secondface.observe import log
 
 _LONGEST_KEY = 200
 _SHORTEST_LOOK_S = 0.01
@@ -43,10 +44,14 @@ class Desk:
     """Set when the server is told to end: what waits for jobs then stops waiting, and its callers come again."""
 
     @classmethod
-    def over(cls, service: Service, options: GatewayOptions, resolve: Resolve | None = None) -> Desk:
+    def over(
+        cls, service: Service, options: GatewayOptions, resolve: Resolve | None = None,
+        scanned: Scanned = lambda _verdict, _seconds: None,
+    ) -> Desk:  # fmt: skip
         """Put the parts together. `resolve` replaces this machine's way to look up names."""
         guard = AddressGuard(resolve, options.private_networks)
-        outgoing, intake = Outgoing(guard), Intake(service.objects, options.uploads_at_once)
+        outgoing = Outgoing(guard)
+        intake = Intake(service.objects, options.uploads_at_once, service.screening, scanned)
         inputs = Inputs(service, options, intake, outgoing)
         return cls(service, options, guard, outgoing, intake, inputs, Orders(service))
 
@@ -64,15 +69,21 @@ class Desk:
         def accept() -> Accepted:
             submission = self.orders.submission(caller, filled.options, filled.material, key)
             self.orders.require_served(submission.tier)
-            return self.service.admission.submit(caller, submission)
+            accepted = self.service.admission.submit(caller, submission)
+            if waives_label(filled.options) and not accepted.replayed:
+                # the words themselves are kept with the job; a log holds no names of people
+                log("job.label_waived", job=accepted.job.id, account=caller.account.id)
+            return accepted
 
         return await to_thread.run_sync(accept)
 
     async def wait(self, caller: Caller, job: Job, seconds: float) -> Job:
-        """The job when it has ended, or as it is after that time."""
+        """The job when it has ended or waits for a reviewer, who may be asleep; or as it is after that time."""
         began = anyio.current_time()
         with self.service.news.listen(job.id) as listener:
-            while not job.ended and not self.closing.is_set() and (spent := anyio.current_time() - began) < seconds:
+            while not (job.ended or job.state == "held" or self.closing.is_set()):
+                if (spent := anyio.current_time() - began) >= seconds:
+                    break
                 # Looking costs a question to the database, late looking costs time, where no word comes: a twentieth
                 # of what was waited so far.
                 await listener.wait(min(max(_SHORTEST_LOOK_S, spent / 20), _LONGEST_LOOK_S, seconds - spent))

@@ -109,7 +109,7 @@ async def _from_words(asked: JobRequest, caller: Caller, inputs: Inputs) -> Fill
     named = [*((f"sources[{at}]", ref) for at, ref in enumerate(asked.sources)), ("target", asked.target), *references]
     named += [(f"mapping[{at}].like", each.like) for at, each in enumerate(asked.mapping) if each.like is not None]
     # In turn: one request takes one download's room.
-    known = await inputs.known([(place, await inputs.stored(caller, ref)) for place, ref in named])
+    known = await inputs.known([(place, await inputs.stored(caller, ref, place)) for place, ref in named])
     at = len(asked.sources)
     rest = iter(known[at + 1 + len(references) :])
     mapping = [(each.source, each.index, next(rest) if each.like is not None else None) for each in asked.mapping]
@@ -125,11 +125,11 @@ async def _read_form(request: Request, caller: Caller, inputs: Inputs) -> _Form:
             case "source":
                 if len(form.sources) >= MAX_INPUTS:
                     raise BodyInvalid(f"A form has at most {MAX_INPUTS} sources.")
-                form.sources.append(await inputs.part(caller, part.chunks, part.content_type))
+                form.sources.append(await inputs.part(caller, part.chunks, part.content_type, part.name))
             case "target" | "reference":
                 if getattr(form, part.name) is not None:
                     raise BodyInvalid(f"The form has two parts `{part.name}`.")
-                setattr(form, part.name, await inputs.part(caller, part.chunks, part.content_type))
+                setattr(form, part.name, await inputs.part(caller, part.chunks, part.content_type, part.name))
             case "options":
                 form.words.update(_object(await part.text(_WORDS_BYTES)))
             case name if name in JobOptions.model_fields:

@@ -81,6 +81,11 @@ class Readiness:
                 yield "objects: changed"
         except SecondfaceError as error:
             yield f"objects: {error.code}"
+        if (screening := self._service.screening) is not None:
+            try:
+                screening.scanner.check()
+            except SecondfaceError as error:
+                yield f"scanner: {error.code}"
         yield from self._service.ready()
 
 

@@ -14,7 +14,7 @@ from anyio import to_thread
 
 from secondface.control.auth import Caller
 from secondface.domain.ports import Stored
-from secondface.errors import SecondfaceError
+from secondface.errors import MalwareFound, ScannerUnavailable, SecondfaceError
 from secondface.gateway.intake import Intake, upload_key
 from secondface.gateway.options import GatewayOptions
 from secondface.gateway.outgoing import Outgoing
@@ -43,6 +43,8 @@ _ENDINGS = {
     "jpeg": "jpg", "png": "png", "webp": "webp", "avif": "avif", "heif": "heic", "tiff": "tiff", "gif": "gif",
     "bmp": "bmp", "mov": "mp4", "matroska": "mkv", "avi": "avi", "mpegts": "ts",
 }  # fmt: skip
+SCANNER_SAYS = (MalwareFound, ScannerUnavailable)
+"""What an address that takes files can answer where a scanner is set up."""
 _MOST_SEEN = 10_000
 """Contents whose facts are kept; the oldest are forgotten first."""
 
@@ -57,28 +59,35 @@ class Inputs:
         self._looks: dict[str, asyncio.Task[InputFacts]] = {}
         """Looks that are under way."""
 
-    async def part(self, caller: Caller, chunks: AsyncIterator[bytes], content_type: str) -> Stored:
+    async def part(self, caller: Caller, chunks: AsyncIterator[bytes], content_type: str, place: str) -> Stored:
         """Store an input of a job as an upload of the caller, and begin to look at it."""
-        stored = await self.store(caller, chunks, content_type)
+        stored = await self.store(caller, chunks, content_type, place)
         self.expect(stored)  # while the next part is on its way
         return stored
 
-    async def store(self, caller: Caller, chunks: AsyncIterator[bytes], content_type: str) -> Stored:
-        """Store bytes as an upload of the caller."""
+    async def store(self, caller: Caller, chunks: AsyncIterator[bytes], content_type: str, place: str) -> Stored:
+        """Store bytes as an upload of the caller; what the scanner says of them names their place in the request."""
         key = upload_key(caller.account.id, self._service.ids.new("upl"))
-        return await self._intake.store(key, chunks, content_type, self._options.bodies.file_bytes)
+        with told_of(place, key, SCANNER_SAYS):
+            return await self._intake.store(
+                key, chunks, content_type, self._options.bodies.file_bytes, caller.actor
+            )  # fmt: skip
 
-    async def stored(self, caller: Caller, ref: InputRef) -> Stored:
+    async def upload(self, caller: Caller, upload_id: str, place: str) -> Stored:
+        """An upload that a request names. Raises ObjectMissing, MalwareFound, ScannerUnavailable."""
+        with told_of(place, upload_key(caller.account.id, upload_id), SCANNER_SAYS):
+            return await self._intake.found(caller.account.id, upload_id, caller.actor)
+
+    async def stored(self, caller: Caller, ref: InputRef, place: str) -> Stored:
         """The stored file of a reference, fetched where it is an address.
 
-        Raises ObjectMissing, AddressForbidden, FetchFailed, MediaTooLarge.
+        Raises ObjectMissing, AddressForbidden, FetchFailed, MediaTooLarge, MalwareFound, ScannerUnavailable.
         """
         if ref.upload is not None:
-            upload = ref.upload
-            return await to_thread.run_sync(lambda: self._intake.found(caller.account.id, upload))
+            return await self.upload(caller, ref.upload, place)
         assert ref.url is not None
         async with self._outgoing.download(ref.url, self._options.fetch_s) as chunks:
-            return await self.part(caller, chunks, "application/octet-stream")
+            return await self.part(caller, chunks, "application/octet-stream", place)
 
     async def known(self, stored: Sequence[tuple[str, Stored]]) -> list[KnownInput]:
         """What each stored file is, with its place in the request; the same bytes are looked at once.
@@ -125,14 +134,16 @@ class Inputs:
 
 
 @contextmanager
-def told_of(place: str, key: str) -> Generator[None]:
+def told_of(
+    place: str, key: str, kinds: tuple[type[SecondfaceError], ...] = (SecondfaceError,)
+) -> Generator[None]:  # fmt: skip
     """Let an error about a stored file name the caller's place for it, in place of a name of ours.
 
     The error is a new one: several requests may wait for the same look, and each has places of its own.
     """
     try:
         yield
-    except SecondfaceError as error:
+    except kinds as error:
         own = key.rpartition("/")[2]
         placed = ": ".join(filter(None, (place, error.detail)))
         told = error.detail.replace(own, place) if own in error.detail else placed

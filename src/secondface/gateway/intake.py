@@ -1,20 +1,29 @@
-"""Bytes of callers on their way to the object store: hashed as they come, never whole in memory.
+"""Bytes of callers on their way to the object store: hashed as they come, never whole in memory, scanned before use.
 
-Decides under which keys uploads lie. Must not look at what they are: that is the probe's work.
+The one place that every input passes: what is sent to a link, a part of a form, a file at an address, and an upload
+that a request names. Decides under which keys uploads lie. Must not look at what they are: that is the probe's work.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import anyio
 from anyio import CapacityLimiter, from_thread, to_thread
 
+from secondface.control.screening import Screening, Verdict
 from secondface.control.uploads import PLACE
+from secondface.domain.accounts import Actor
 from secondface.domain.ports import ObjectStore, Stored
-from secondface.errors import ObjectMissing, RateLimited
+from secondface.errors import MalwareFound, ObjectMissing, RateLimited, ScannerUnavailable
 
 _BLOCK_BYTES = 1 << 20
+_SCANS_AT_ONCE = 8
+"""Fewer than clamd has threads by default: those who wait for it wait here, where it costs nothing."""
+
+Scanned = Callable[[Verdict, float], None]
+"""Hears what each scan came to, and how many seconds it took."""
 
 
 def upload_key(account: str, upload_id: str) -> str:
@@ -25,12 +34,21 @@ def upload_key(account: str, upload_id: str) -> str:
 class Intake:
     """Streams into the store, so many at once and no more."""
 
-    def __init__(self, objects: ObjectStore, at_once: int) -> None:
-        self._objects = objects
+    def __init__(
+        self, objects: ObjectStore, at_once: int, screening: Screening | None = None,
+        scanned: Scanned = lambda _verdict, _seconds: None,
+    ) -> None:  # fmt: skip
+        self._objects, self._screening, self._scanned = objects, screening, scanned
         self._limiter = CapacityLimiter(at_once)
+        self._scans = CapacityLimiter(_SCANS_AT_ONCE)
 
-    async def store(self, key: str, stream: AsyncIterator[bytes], content_type: str, most_bytes: int) -> Stored:
-        """Store a stream whole or not at all. Raises MediaTooLarge, DiskFull, RateLimited, and what the stream does."""
+    async def store(
+        self, key: str, stream: AsyncIterator[bytes], content_type: str, most_bytes: int, actor: Actor
+    ) -> Stored:
+        """Store a stream whole and scanned, or not at all.
+
+        Raises MediaTooLarge, DiskFull, RateLimited, MalwareFound, ScannerUnavailable, and what the stream does.
+        """
         try:
             self._limiter.acquire_on_behalf_of_nowait(stream)
         except anyio.WouldBlock:
@@ -38,19 +56,42 @@ class Intake:
         try:
             blocks = _blocks(stream)
             # A thread of its own limiter: slow senders must not take the threads of all other requests.
-            return await to_thread.run_sync(
+            stored = await to_thread.run_sync(
                 lambda: self._objects.put(key, _pulled(blocks), content_type, most_bytes=most_bytes),
                 limiter=CapacityLimiter(1),
             )
+            try:
+                await self._screened(stored, actor)
+            except (MalwareFound, ScannerUnavailable):
+                await to_thread.run_sync(self._objects.delete, key)
+                raise
+            return stored
         finally:
             self._limiter.release_on_behalf_of(stream)
 
-    def found(self, account: str, upload_id: str) -> Stored:
-        """An upload of the account. Raises ObjectMissing."""
+    async def found(self, account: str, upload_id: str, actor: Actor) -> Stored:
+        """An upload of the account, scanned. Raises ObjectMissing, MalwareFound, ScannerUnavailable."""
         try:
-            return self._objects.head(upload_key(account, upload_id))
+            stored = await to_thread.run_sync(self._objects.head, upload_key(account, upload_id))
+            # It may come from before there was a scanner, and in a sender's hands it can be another file by now.
+            await self._screened(stored, actor)
         except ObjectMissing:
             raise ObjectMissing(f"There is no upload {upload_id}.", upload=upload_id) from None
+        return stored
+
+    async def _screened(self, stored: Stored, actor: Actor) -> None:
+        if (screening := self._screening) is None:
+            return
+        account = stored.key.removeprefix(PLACE).partition("/")[0]
+        began = time.perf_counter()
+        verdict: Verdict = "unavailable"
+        try:
+            verdict = await to_thread.run_sync(screening.require_clean, stored, account, actor, limiter=self._scans)
+        except MalwareFound:
+            verdict = "found"
+            raise
+        finally:
+            self._scanned(verdict, time.perf_counter() - began)
 
 
 def _pulled(blocks: AsyncIterator[bytes]) -> Iterator[bytes]:

@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from secondface.control.prices import price_book
+from secondface.control.screening import Verdict
 from secondface.domain.ledger import DEVICE_COST
 from secondface.domain.scaling import WorkerState
 from secondface.errors import SecondfaceError
@@ -74,6 +75,17 @@ class HttpFigures:
         )  # fmt: skip
         self.open = Gauge("secondface_http_open", "Requests that are being answered.", registry=registry)
         self.deliveries = Counter("secondface_webhook_tries", "Tries to deliver.", ["outcome"], registry=registry)
+        self.scans = Counter(
+            "secondface_scans", "Files of callers by the scanner's word.", ["verdict"], registry=registry
+        )
+        self.scan_seconds = Histogram(
+            "secondface_scan_seconds", "From the question to the scanner's word.", buckets=_SECONDS, registry=registry
+        )
+
+    def scanned(self, verdict: Verdict, seconds: float) -> None:
+        """Count a file, and what was found out about it."""
+        self.scans.labels(verdict).inc()
+        self.scan_seconds.observe(seconds)
 
 
 class Counted:

@@ -20,6 +20,7 @@ from secondface.gateway.inputs import KnownInput
 from secondface.gateway.service import Service
 from secondface.spec.faces import FaceRule
 from secondface.spec.graph import Plan
+from secondface.spec.moderation import ContentRules
 from secondface.spec.outputs import Moment
 from secondface.spec.service import JobOptions, OutputFormat
 from secondface.spec.work import InputFacts, StoredInput, StoredMapping, WorkOrder
@@ -67,7 +68,9 @@ class Orders:
         self._service = service
         self._models: str | None = None
 
-    def order(self, options: JobOptions, material: Material) -> tuple[WorkOrder, Plan]:
+    def order(
+        self, options: JobOptions, material: Material, rules: ContentRules | None = None
+    ) -> tuple[WorkOrder, Plan]:  # fmt: skip
         """The order with its compiled plan. Raises BadRequest errors, and MediaUnsupported for a person in a video."""
         for each in material.people:
             if each.facts.kind == "video":
@@ -85,7 +88,7 @@ class Orders:
             like=material.reference.named("like") if material.reference else None, mapping=tuple(mapping),
             restore=options.restore, pipeline=options.pipeline, label=options.label, video=options.video,
             still=options.still, keep_metadata=options.keep_metadata, allow_no_face=options.allow_no_face,
-            likeness_confirmed=options.likeness_confirmed,
+            likeness_confirmed=options.likeness_confirmed, rules=rules or ContentRules(),
             facts={each.stored.key: each.facts for each in material.inputs},
         )  # fmt: skip
         # The engine's own request checks the rest: counts of sources, mappings, options that exclude each other.
@@ -96,8 +99,10 @@ class Orders:
         self, caller: Caller, options: JobOptions, material: Material, idempotency_key: str | None = None
     ) -> Submission:
         """What admission judges. Raises BadRequest errors."""
-        order, plan = self.order(options, material)
-        if plan.label_waiver is not None and not caller.account.plan.label_optional:
+        terms = caller.account.plan
+        rules = ContentRules(hold_permille=terms.nsfw_hold_permille, refuse_permille=terms.nsfw_refuse_permille)
+        order, plan = self.order(options, material, rules)
+        if plan.label_waiver is not None and not terms.label_optional:
             raise InvalidPipeline("The account's plan does not let the visible label be left off.")
         facts, deadline = material.target.facts, options.deadline_s
         frames = _frames(order, facts)
@@ -117,7 +122,11 @@ class Orders:
             priority=options.priority,
             deadline_ms=None if deadline is None else self._service.clock.now_ms() + deadline * 1000,
             max_cost_micros=options.max_cost_micros, idempotency_key=idempotency_key,
-            cache_key=_digest(order, f"{caller.account.id} {self._versions()} {tier}"),
+            # Who was put on the list of protected people since must not come out of the cache.
+            cache_key=_digest(
+                order, f"{caller.account.id} {self._versions()} {tier} {self._service.protected.version()}"
+            ),
+            uses_likeness=plan.swaps and bool(order.sources), likeness_confirmed=options.likeness_confirmed,
         )  # fmt: skip
 
     def require_served(self, tier: str) -> None:
@@ -130,6 +139,12 @@ class Orders:
         if self._models is None:
             self._models = " ".join(f"{each.name}@{each.version}" for each in self._service.models())
         return self._models
+
+
+def waives_label(options: JobOptions) -> bool:
+    """Whether the visible label is to be left off, under an acknowledgement that the job keeps."""
+    label = options.label or (options.pipeline.label if options.pipeline is not None else None)
+    return label is not None and not label.visible
 
 
 def _rule(words: str, has_reference: bool) -> FaceRule:

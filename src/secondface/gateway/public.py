@@ -9,6 +9,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from secondface import errors
+from secondface.domain.findings import worst
 from secondface.domain.jobs import Job
 from secondface.errors import InvalidOption, JobSettled
 from secondface.gateway import refusals
@@ -17,6 +18,7 @@ from secondface.gateway.access import WithCaller, WithService
 from secondface.gateway.desk import Desk, WithDesk, wait_asked
 from secondface.gateway.files import file_answer
 from secondface.gateway.forms import JOB_BODY, Filled
+from secondface.gateway.inputs import SCANNER_SAYS
 from secondface.gateway.problems import BY_CODE, responses
 from secondface.gateway.service import Service
 from secondface.gateway.streams import job_events
@@ -42,9 +44,9 @@ INPUT_REFUSALS = (
     errors.InvalidOption, errors.MediaUnsupported, errors.MediaCorrupt, errors.MediaEmpty, errors.MediaTooLarge,
     errors.FileUnreadable, errors.ObjectMissing, errors.InvalidPipeline, errors.UnknownStep, errors.TooManySources,
     errors.MappingUnresolved, errors.OutputFormatUnsupported, refusals.AddressForbidden, refusals.FetchFailed,
-    errors.CageUnavailable, errors.DiskFull,
+    errors.CageUnavailable, errors.DiskFull, *SCANNER_SAYS,
 )  # fmt: skip
-SUBMIT_REFUSALS = (*INPUT_REFUSALS, errors.BudgetExceeded, errors.RequestChanged)
+SUBMIT_REFUSALS = (*INPUT_REFUSALS, errors.BudgetExceeded, errors.RequestChanged, errors.LikenessUnconfirmed)
 
 
 @router.post(
@@ -158,7 +160,7 @@ async def quote(request: Request, caller: WithCaller, desk: WithDesk) -> QuoteVi
                      "description": "The picture."},
                202: {"model": JobView, "description": "It takes longer; follow the job."},
                **responses(*SUBMIT_REFUSALS, refusals.NotAcceptable, errors.NoFaceInSource, errors.NoFaceInTarget,
-                           errors.JobProblem, errors.ProviderFault)},
+                           errors.ContentRefused, errors.SourceProtected, errors.JobProblem, errors.ProviderFault)},
     openapi_extra={**JOB_BODY, "parameters": [*_IDEMPOTENCY["parameters"], _WAIT]},
 )  # fmt: skip
 async def swap(request: Request, caller: WithCaller, desk: WithDesk) -> Response:
@@ -182,6 +184,9 @@ async def swap(request: Request, caller: WithCaller, desk: WithDesk) -> Response
 async def _picture(request: Request, desk: Desk, job: Job, media_type: str) -> Response:
     if job.result is None:
         kind = BY_CODE.get(job.error or "", JobSettled)
+        if found := worst(job.findings):
+            detail = f"Job {job.id} is {job.state}: the rule {found.rule} refuses {found.input}."
+            raise kind(detail, job=job.id)
         raise kind(f"Job {job.id} is {job.state}.", job=job.id)
     reply = await file_answer(request, desk.service.objects, job.result, result_name(job), media_type, inline=True)
     reply.headers["Location"] = f"/v1/jobs/{job.id}"

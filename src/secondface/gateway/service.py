@@ -12,13 +12,18 @@ from secondface.control.accounts import Accounts
 from secondface.control.admission import Admission
 from secondface.control.approvals import JobRequests
 from secondface.control.auth import Keyring, Rates
+from secondface.control.protected import ProtectedRegister
+from secondface.control.reviews import Reviews
+from secondface.control.screening import Screening
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
 from secondface.domain.ports import Clock, Fleet, Ids, ObjectStore, Stored, Transactions
+from secondface.domain.protected import Descriptor
 from secondface.domain.scaling import Decision
 from secondface.gateway.news import News
 from secondface.observe import Meter
-from secondface.spec.views import MarksView, ModelView
+from secondface.spec.trust_views import MarksView
+from secondface.spec.views import ModelView
 from secondface.spec.work import InputFacts
 
 
@@ -49,7 +54,13 @@ class Service:
     """What the stored file is, of these very bytes, found out in the cage; raises BadMedia errors, ObjectMissing."""
     read_marks: Callable[[str], MarksView]
     """The marks in the stored file of a key; raises BadMedia errors."""
+    reviews: Reviews
+    protected: ProtectedRegister
+    describe_face: Callable[[Stored], Descriptor]
+    """The numbers of the largest face in a stored picture; raises BadMedia errors and NoFaceInSource."""
     models: Callable[[], Sequence[ModelView]]
+    screening: Screening | None = None
+    """What every file of a caller passes before it is used; none where the operator set up no scanner."""
     fleet: Fleet | None = None
     """Whose workers are shown; none where workers come by themselves."""
     decisions: Callable[[], Mapping[str, Decision]] = _no_decisions

@@ -8,20 +8,25 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from secondface import errors
+from secondface.control.auth import Caller
 from secondface.control.uploads import PLACE
+from secondface.domain.accounts import Actor
 from secondface.errors import LinkInvalid
 from secondface.gateway import refusals
-from secondface.gateway.access import WithCaller, WithService, take_address
+from secondface.gateway.access import WithCaller, WithService, address_of, take_address
 from secondface.gateway.desk import WithDesk
 from secondface.gateway.files import file_answer
 from secondface.gateway.forms import checked, media_type, read_json
-from secondface.gateway.inputs import told_of
+from secondface.gateway.inputs import SCANNER_SAYS, told_of
 from secondface.gateway.intake import upload_key
 from secondface.gateway.multipart import parts
 from secondface.gateway.problems import responses
 from secondface.gateway.refusals import BodyInvalid, BodyTooLarge, ContentTypeUnsupported
+from secondface.gateway.service import Service
+from secondface.gateway.views import event_view
 from secondface.spec.service import UploadRequest, VerifyRequest
-from secondface.spec.views import MarksView, StoredView, UploadView
+from secondface.spec.trust_views import MarksView
+from secondface.spec.views import StoredView, UploadView
 
 router = APIRouter(tags=["files"])
 
@@ -72,7 +77,8 @@ def upload(asked: UploadRequest, caller: WithCaller, desk: WithDesk) -> UploadVi
 @router.put(
     "/v1/files/{key:path}", dependencies=[Depends(fits_method)],
     responses=responses(
-        *_LINK, errors.MediaTooLarge, refusals.BodyTooLarge, refusals.BodyTooSlow, errors.DiskFull, always=()
+        *_LINK, *SCANNER_SAYS, errors.MediaTooLarge, refusals.BodyTooLarge, refusals.BodyTooSlow, errors.DiskFull,
+        always=(),
     ),
     openapi_extra={
         "requestBody": {
@@ -91,7 +97,8 @@ async def receive(
     if not key.startswith(PLACE):
         raise LinkInvalid("Only uploads are sent by callers.")
     kind = media_type(request) or "application/octet-stream"
-    stored = await desk.intake.store(key, request.stream(), kind[:100], desk.options.bodies.file_bytes)
+    most, actor = desk.options.bodies.file_bytes, Actor("link", address_of(request))
+    stored = await desk.intake.store(key, request.stream(), kind[:100], most, actor)
     desk.inputs.expect(stored)
     return StoredView(id=key.rsplit("/", 1)[-1], size_bytes=stored.size_bytes, sha256=stored.sha256)
 
@@ -117,30 +124,42 @@ async def send(
     "/v1/verify",
     responses=responses(
         errors.ObjectMissing, errors.MediaUnsupported, errors.MediaCorrupt, errors.MediaEmpty, errors.MediaTooLarge,
-        errors.CageUnavailable, errors.DiskFull,
+        errors.CageUnavailable, errors.DiskFull, *SCANNER_SAYS,
     ),
     openapi_extra=_VERIFY_BODY,
 )  # fmt: skip
 async def verify(request: Request, caller: WithCaller, desk: WithDesk) -> MarksView:
-    """Read the marks of a file back: whether it says that it was made by AI, by whom, and in which run."""
+    """Read the marks of a file back: which layers are there and intact, who signed, and which job made it."""
     caller.require("jobs:read")
     match media_type(request):
         case "application/json":
             asked = checked(VerifyRequest, await read_json(request))
-            stored = await to_thread.run_sync(desk.intake.found, caller.account.id, asked.upload)
-            return await to_thread.run_sync(desk.service.read_marks, stored.key)
+            stored = await desk.inputs.upload(caller, asked.upload, "upload")
+            return await to_thread.run_sync(_marks, desk.service, caller, stored.key)
         case "multipart/form-data":
             key = ""
             async for part in parts(request.headers["content-type"], request.stream()):
                 if part.name != "file" or key:
                     raise BodyInvalid("The form has one part, `file`.")
-                key = (await desk.inputs.store(caller, part.chunks, part.content_type)).key
+                key = (await desk.inputs.store(caller, part.chunks, part.content_type, part.name)).key
             if not key:
                 raise BodyInvalid("The form has no part `file`.")
             try:
                 with told_of("file", key):
-                    return await to_thread.run_sync(desk.service.read_marks, key)
+                    return await to_thread.run_sync(_marks, desk.service, caller, key)
             finally:
                 await to_thread.run_sync(desk.service.objects.delete, key)
         case other:
             raise ContentTypeUnsupported(other, content_type=other)
+
+
+def _marks(service: Service, caller: Caller, key: str) -> MarksView:
+    """The marks of a stored file, with the record of the job that made it for those who may see the job."""
+    marks = service.read_marks(key)
+    if marks.job is None:
+        return marks
+    try:
+        record = service.requests.events(caller, marks.job)
+    except errors.JobMissing:
+        return marks.model_copy(update={"job": None})
+    return marks.model_copy(update={"record": tuple(map(event_view, record))})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import PurePosixPath
 
@@ -14,13 +15,16 @@ from secondface.domain.jobs import Job
 from secondface.domain.ledger import Entry
 from secondface.domain.ports import Recorded, UnitOfWork
 from secondface.domain.pricing import PriceRow, Quote, Receipt
+from secondface.domain.protected import Protected
 from secondface.gateway.service import Service
 from secondface.spec.service import PlanFields
+from secondface.spec.trust_views import ProtectedView, ReviewView
 from secondface.spec.views import (
     AccountView,
     BudgetView,
     DeliveryView,
     EventView,
+    FindingView,
     JobView,
     KeyView,
     LedgerEntryView,
@@ -45,6 +49,8 @@ def job_view(service: Service, job: Job, work: UnitOfWork | None = None) -> JobV
         id=job.id, state=job.state, tier=job.tier, priority=job.priority, created_ms=job.created_ms,
         ended_ms=job.ended_ms, waiting=_waiting(service, job, work), done_frames=job.done_frames,
         total_frames=job.total_frames, attempts=len(job.attempts), cause=job.cause, error=job.error,
+        findings=tuple(FindingView(**asdict(each)) for each in job.findings), reason=job.reason,
+        likeness_confirmed=job.likeness_confirmed,
         currency=job.currency, price_micros=job.price.price_micros, hold_micros=job.hold_micros,
         max_cost_micros=job.max_cost_micros, cost_micros=bill(job).total_micros, deadline_ms=job.deadline_ms,
         expected_active_ms=job.expected_ms, links=links,
@@ -52,7 +58,7 @@ def job_view(service: Service, job: Job, work: UnitOfWork | None = None) -> JobV
 
 
 def _waiting(service: Service, job: Job, work: UnitOfWork | None) -> WaitingWord | None:
-    if job.state not in ("queued", "awaiting_approval"):
+    if job.state not in ("queued", "awaiting_approval", "held"):
         return None
     workers = len(service.fleet.workers(job.tier)) if service.fleet is not None else 1
     decision = service.decisions().get(job.tier)
@@ -132,6 +138,8 @@ def plan_fields(account: Account) -> PlanFields:
         max_running=plan.max_running, max_pixels=plan.max_pixels, max_frames=plan.max_frames,
         max_faces=plan.max_faces, formats=plan.formats, approval_above_faces=plan.approval_above_faces,
         label_optional=plan.label_optional,
+        likeness_required=plan.likeness_required, nsfw_hold_permille=plan.nsfw_hold_permille,
+        nsfw_refuse_permille=plan.nsfw_refuse_permille,
         requests_per_minute=plan.requests_per_minute,
     )  # fmt: skip
 
@@ -142,6 +150,8 @@ def plan_of(fields: PlanFields) -> Plan:
         max_running=fields.max_running, max_pixels=fields.max_pixels, max_frames=fields.max_frames,
         max_faces=fields.max_faces, formats=fields.formats, approval_above_faces=fields.approval_above_faces,
         label_optional=fields.label_optional,
+        likeness_required=fields.likeness_required, nsfw_hold_permille=fields.nsfw_hold_permille,
+        nsfw_refuse_permille=fields.nsfw_refuse_permille,
         requests_per_minute=fields.requests_per_minute,
     )  # fmt: skip
 
@@ -150,6 +160,18 @@ def key_view(key: Key) -> KeyView:
     return KeyView(
         id=key.id, account=key.account, name=key.name, scopes=tuple(sorted(key.scopes)), created_ms=key.created_ms,
         expires_ms=key.expires_ms, revoked_ms=key.revoked_ms,
+    )  # fmt: skip
+
+
+def review_view(service: Service, job: Job, work: UnitOfWork | None = None) -> ReviewView:
+    return ReviewView(account=job.account, job=job_view(service, job, work))
+
+
+def protected_view(person: Protected) -> ProtectedView:
+    """An entry of the list, without its numbers: nobody needs them but workers."""
+    return ProtectedView(
+        id=person.id, note=person.note, faces=len(person.descriptors), created_ms=person.created_ms,
+        changed_ms=person.changed_ms,
     )  # fmt: skip
 
 
@@ -169,4 +191,4 @@ def delivery_view(delivery: Delivery) -> DeliveryView:
 
 def result_name(job: Job) -> str:
     """What a browser calls the result of a job."""
-    return f"{job.id}{PurePosixPath(job.result or '').suffix}"
+    return f"{job.id}{PurePosixPath(job.result or job.pending or '').suffix}"

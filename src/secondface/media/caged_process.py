@@ -52,8 +52,9 @@ Task: TypeAlias = Callable[[Given], Iterable[object]]
 
 When it raises, the last line is `{"fault": ...}`; when the cage cannot be entered, the only one is
 `{"unavailable": ...}`.
-What its module names in LATE_MODULES is loaded before: libraries that load parts of themselves at first use. So is what
-its module's function warm() makes, which may start no thread that stays.
+What its module names in LATE_MODULES is loaded before: libraries that load parts of themselves at first use. Then the
+functions that it names in BEFORE_CAGES are called, for what can be done no more inside, and for what every child would
+make again; they may start no thread that stays.
 """
 
 
@@ -72,9 +73,8 @@ def main(control_fd: int, task_name: str) -> None:
     task: Task = getattr(home, name)
     for late in getattr(home, "LATE_MODULES", ()):
         importlib.import_module(late)
-    warm: Callable[[], None] | None = getattr(home, "warm", None)
-    if warm is not None:
-        warm()
+    for prepare in getattr(home, "BEFORE_CAGES", ()):
+        prepare()
     for codec in _CODECS:
         codecs.lookup(codec)
     control = socket.socket(fileno=control_fd)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import struct
 from dataclasses import dataclass
+from mmap import mmap
 from typing import BinaryIO
 
 import numpy as np
@@ -19,6 +20,7 @@ from secondface.frames import RGB8, Box
 _XMP_NAME = b"XMP DataXMP"
 _XMP_END = b"\x01" + bytes(range(0xFF, -1, -1)) + b"\x00"
 """Whoever skips the packet as sub-blocks lands in this ramp and runs down to its end (XMP part 3)."""
+_LONGEST_XMP_BYTES = 2 << 20
 _CLEAR_INDEX = 255
 """Stands for what stays or is transparent, where there is such."""
 _POLISHING, _FEW_PIXELS = 2, 60_000
@@ -109,14 +111,14 @@ def gif_still(rgb: RGB8, alpha: npt.NDArray[np.uint8] | None, xmp: bytes | None,
     return file.getvalue()
 
 
-def gif_xmp(content: bytes) -> bytes | None:
-    """The XMP packet of a GIF, or None."""
+def gif_xmp(content: bytes | mmap) -> bytes | None:
+    """The XMP packet of a GIF, or None. One that is absurdly long is cut: whoever reads it says so."""
     start = content.find(b"\x21\xff\x0b" + _XMP_NAME)
     if start < 0:
         return None
     start += 3 + len(_XMP_NAME)
     end = content.find(_XMP_END, start)
-    return content[start:end] if end > start else None
+    return content[start : min(end, start + _LONGEST_XMP_BYTES)] if end > start else None
 
 
 def bounds(changed: npt.NDArray[np.bool_]) -> Box:

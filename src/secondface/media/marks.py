@@ -10,7 +10,9 @@ import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from typing import IO
 
 import pillow_heif
 from PIL import Image
@@ -18,6 +20,7 @@ from PIL import Image
 from secondface.errors import MediaCorrupt
 from secondface.media.containers import legible, open_input, reading_failures
 from secondface.media.gif_output import gif_xmp
+from secondface.media.handed import descriptor_of, open_bytes
 from secondface.media.images import still_info
 from secondface.media.signatures import Kind, sniff
 
@@ -47,13 +50,18 @@ def read_stored_marks(path: str | os.PathLike[str]) -> StoredMarks:
 def _xmp(path: Path, format_name: str) -> bytes | None:
     packet: object
     try:
-        with reading_failures(path, "XMP"):
+        # by an open file, since a caged reader can open no path
+        with reading_failures(path, "XMP"), open_bytes(path) as file:
             if format_name == "GIF":
-                packet = gif_xmp(path.read_bytes())
+                # Not read: a stranger's GIF may be as long as an upload may be, and the server has one memory.
+                descriptor = descriptor_of(path)
+                handed = file.fileno() if descriptor is None else descriptor
+                with mmap(handed, 0, access=ACCESS_READ) as content:
+                    packet = gif_xmp(content)
             elif format_name == "HEIF":
-                packet = _heif_xmp(path)
+                packet = _heif_xmp(file)
             else:
-                with Image.open(path, formats=[format_name]) as picture:
+                with Image.open(file, formats=[format_name]) as picture:
                     if format_name == "PNG":
                         picture.load()  # its text may stand after the pixels
                     packet = picture.info.get("xmp") or picture.info.get("XML:com.adobe.xmp")
@@ -64,8 +72,8 @@ def _xmp(path: Path, format_name: str) -> bytes | None:
     return packet if isinstance(packet, bytes) and packet else None
 
 
-def _heif_xmp(path: Path) -> object:
-    heif = pillow_heif.open_heif(path)  # pyright: ignore[reportUnknownMemberType]: its stubs leave types open
+def _heif_xmp(file: IO[bytes]) -> object:
+    heif = pillow_heif.open_heif(file)  # pyright: ignore[reportUnknownMemberType]: its stubs leave types open
     return heif.info.get("xmp")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
 
 

@@ -117,6 +117,22 @@ class PlanarFrame:
             part = rgb[strip.y0 : strip.y1]
             self._store(_Rewrite(strip, None, part, np.full(part.shape[:2], 255, np.uint8)))
 
+    @property
+    def luma(self) -> Plane:
+        """The plane that carries the light, for reading only: Y, gray, or the green of RGB, which is most of it."""
+        return self._planes[0]
+
+    def change_luma(self, change: Callable[[list[Any], npt.NDArray[np.uint8], int], None]) -> None:
+        """Let `change` move codes in place: of Y or gray alone, or of red, green and blue alike.
+
+        It is given the planes, the luma in eight bits, and the depth of the planes in bits.
+        """
+        self._own_planes()
+        depth = self.layout.depth
+        lit = self._planes[:3] if self.layout.family == "rgb" else self._planes[:1]
+        grey = self.luma if depth == 8 else (self.luma >> np.uint16(depth - 8)).astype(np.uint8)
+        change(list(lit), np.asarray(grey, np.uint8), depth)
+
     def shown_in(self, layout: PlaneLayout, space: ColourSpace) -> PlanarFrame:
         """A new frame with what an ordinary display shows of this one, in SDR codes of `layout` and `space`."""
         return self._in_other_codes(layout, space, self._codes.shown)

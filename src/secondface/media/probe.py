@@ -79,10 +79,10 @@ def answer_of(name: str, outcome: Outcome, cage: Cage) -> MediaInfo:
         if "info" in words:
             return _infos().validate_python(words["info"])
         if "unavailable" in words:
-            raise CageUnavailable(_legible(words["unavailable"]))
+            raise CageUnavailable(legible(words["unavailable"]))
         if "fault" in words:
-            raise InternalFault(f"{name}: {_legible(words['fault'])}")
-        raise _REFUSALS[words["code"]](_legible(words["detail"]))
+            raise InternalFault(f"{name}: {legible(words['fault'])}")
+        raise _REFUSALS[words["code"]](legible(words["detail"]))
     except (ValidationError, LookupError, TypeError, ZeroDivisionError, OverflowError) as cause:
         raise MediaCorrupt(f"{name}: the process that looked at it answered nonsense") from cause
 
@@ -97,7 +97,7 @@ def refuse_dead(name: str, outcome: Outcome, cage: Cage) -> None:
         raise MediaCorrupt(f"{name}: the process that looked at it gave no answer")
 
 
-def _legible(text: object) -> str:
+def legible(text: object) -> str:
     """A hostile child's words as one short line without control characters and places in its cage."""
     short = without_places(str(text))[:_MOST_DETAIL]
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in short)

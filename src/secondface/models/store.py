@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from secondface.errors import ModelCorrupt, ModelMissing, SecondfaceError
-from secondface.models.manifest import Manifest, embedded_folder, load_manifests
+from secondface.models.manifest import Manifest, embedded_folder, installed_folder, load_manifests
 
 State = Literal["ready", "missing", "corrupt"]
 
@@ -35,8 +35,11 @@ def resolve(name: str) -> Manifest:
 
 def read_verified(manifest: Manifest) -> bytes:
     """The model's bytes, read once and checked against its size and sha256. Raises ModelMissing, ModelCorrupt."""
+    folder = installed_folder(manifest.source) if manifest.source.installed else embedded_folder()
+    if folder is None:
+        raise ModelMissing(f"{manifest.source.package} {manifest.source.version}", model=manifest.name)
     try:
-        blob = (embedded_folder() / manifest.file).read_bytes()
+        blob = (folder / manifest.file).read_bytes()
     except FileNotFoundError as error:
         raise ModelMissing(manifest.file, model=manifest.name) from error
     except OSError as error:

@@ -24,7 +24,8 @@ from secondface.media.still_frames import StillFrame
 from secondface.media.still_metadata import KeptMetadata, merged_xmp
 from secondface.media.write import VideoWriter
 from secondface.pipeline.device import Checkpoint
-from secondface.pipeline.outputs import Output, marks_check, still_options, video_options
+from secondface.pipeline.outputs import Output, still_options, video_options
+from secondface.pipeline.sealing import Seal
 from secondface.provenance.metadata import MetadataMarks
 from secondface.spec.schemas import RunRequest
 
@@ -66,26 +67,26 @@ class AnimationTarget(AbstractContextManager["AnimationTarget"]):
     def samples(self, checkpoint: Checkpoint) -> Iterator[Frame]:  # noqa: ARG002 - animations are short
         return iter(())
 
-    def output(self, request: RunRequest, marks: MetadataMarks, scale: int) -> Output:
+    def output(self, request: RunRequest, seal: Seal, scale: int) -> Output:
         info, timing = self._reader.info, self._reader.timing
         size = info.width * scale, info.height * scale
         if becomes_video(request.output):
-            return AnimatedVideoOutput(request, marks, self._reader, size)
+            return AnimatedVideoOutput(request, seal, self._reader, size)
         kept = self._reader.kept if request.keep_metadata else None
-        return AnimationOutput(request, marks, size, plays=timing.plays, delays=timing.delays, kept=kept)
+        return AnimationOutput(request, seal, size, plays=timing.plays, delays=timing.delays, kept=kept)
 
 
 class AnimationOutput:
     """An animation, written as the run goes; frames without a delay of their own are shown until the next one."""
 
     def __init__(
-        self, request: RunRequest, marks: MetadataMarks, size: tuple[int, int], *, plays: int = 0,
+        self, request: RunRequest, seal: Seal, size: tuple[int, int], *, plays: int = 0,
         delays: tuple[Fraction, ...] = (), kept: KeptMetadata | None = None, notes: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
-        words, more = _words(marks, kept)
+        words, more = _words(seal.marks, kept)
         self.notes: tuple[str, ...] = (*notes, *more)
         self.size = size
-        self._marks = marks
+        self._seal = seal
         self._writer = AnimationWriter(request.output, size, plays, still_options(request), words)
         self._delays = delays
         self._waiting: tuple[StillFrame, Fraction] | None = None
@@ -104,7 +105,7 @@ class AnimationOutput:
     def store(self) -> tuple[StreamReport, ...]:
         if self._waiting is not None:
             self._writer.write(self._waiting[0], self._last)
-        self._writer.close(marks_check(self._marks, is_still=True))
+        self._writer.close(self._seal.closing(is_still=True))
         return ()
 
     def discard(self) -> None:
@@ -115,12 +116,13 @@ class AnimatedVideoOutput:
     """An animation, encoded as a video without sound as the run goes."""
 
     def __init__(
-        self, request: RunRequest, marks: MetadataMarks, reader: AnimationReader, size: tuple[int, int]
+        self, request: RunRequest, seal: Seal, reader: AnimationReader, size: tuple[int, int]
     ) -> None:  # fmt: skip
-        self._marks = marks
+        self._seal = seal
+        self._size = size
         self._source = AnimationSource(reader)
         options = video_options(request, size)
-        self._writer = VideoWriter(request.output, self._source, options, size=size, tags=marks.tags)
+        self._writer = VideoWriter(request.output, self._source, options, size=size, tags=seal.marks.tags)
         self.notes: tuple[str, ...] = ()
         self.size: tuple[int, int] = self._writer.size
 
@@ -130,7 +132,7 @@ class AnimatedVideoOutput:
         self._writer.write(self._source.frame(frame))
 
     def store(self) -> tuple[StreamReport, ...]:
-        return tuple(self._writer.close(marks_check(self._marks, is_still=False)))
+        return tuple(self._writer.close(self._seal.closing(is_still=False, size=self._size)))
 
     def discard(self) -> None:
         self._writer.abort()

@@ -5,21 +5,21 @@ Decides how a request's options reach the writers of `media`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Protocol
 
 from secondface.errors import InternalFault
 from secondface.frames import Frame
 from secondface.media.encoders import VideoOptions
 from secondface.media.images import Still, StillOptions
-from secondface.media.marks import read_stored_marks
 from secondface.media.read import VideoReader
 from secondface.media.side_streams import StreamReport
-from secondface.media.still_output import require_possible, write_still
+from secondface.media.still_output import require_possible, still_format, write_still
 from secondface.media.write import VideoWriter
-from secondface.provenance.metadata import MetadataMarks, read_marks, require_marks
+from secondface.pipeline.sealing import Seal
 from secondface.spec.schemas import RunRequest
+
+_EXACT = frozenset({"PNG", "TIFF"})
+"""Formats that hold every pixel as it is."""
 
 
 class Output(Protocol):
@@ -27,7 +27,7 @@ class Output(Protocol):
 
     def write(self, frame: Frame) -> None: ...
     def store(self) -> tuple[StreamReport, ...]:
-        """Finish the file, read its marks back, and give it its name. Raises MarkMissing."""
+        """Finish the file, sign it, read its marks back, and give it its name. Raises MarkMissing."""
         ...
 
     def discard(self) -> None:
@@ -40,16 +40,6 @@ class Output(Protocol):
     def size(self) -> tuple[int, int]:
         """Width and height of what is written."""
         ...
-
-
-def marks_check(marks: MetadataMarks, *, is_still: bool) -> Callable[[Path], None]:
-    """What a file must pass before it gets its name: its marks can be read back. It raises MarkMissing."""
-
-    def check(path: Path) -> None:
-        stored = read_stored_marks(path)
-        require_marks(read_marks(stored.xmp, stored.tags), marks, is_still=is_still)
-
-    return check
 
 
 def still_options(request: RunRequest) -> StillOptions:
@@ -71,12 +61,12 @@ def video_options(request: RunRequest, size: tuple[int, int] = (2, 2)) -> VideoO
 class StillOutput:
     """A picture that is written when all of it is there."""
 
-    def __init__(self, request: RunRequest, still: Still, marks: MetadataMarks) -> None:
+    def __init__(self, request: RunRequest, still: Still, seal: Seal) -> None:
         self._path = request.output
         self._options = still_options(request)
         require_possible(request.output, self._options)
         self._still = still
-        self._marks = marks
+        self._seal = seal
         self._frame: Frame | None = None
         self.notes: tuple[str, ...] = ()
         self.size: tuple[int, int] = (still.info.width, still.info.height)
@@ -88,8 +78,9 @@ class StillOutput:
     def store(self) -> tuple[StreamReport, ...]:
         if self._frame is None:
             raise InternalFault("A picture was to be stored before it was written.")
-        check = marks_check(self._marks, is_still=True)
-        self.notes = write_still(self._path, self._frame, self._still, self._options, self._marks.xmp, check)
+        is_exact = self._options.lossless or still_format(self._path) in _EXACT
+        close = self._seal.closing(is_still=True, exact=self._frame if is_exact else None)
+        self.notes = write_still(self._path, self._frame, self._still, self._options, self._seal.marks.xmp, close)
         return ()
 
     def discard(self) -> None:
@@ -99,10 +90,11 @@ class StillOutput:
 class VideoOutput:
     """A video, encoded as the run goes."""
 
-    def __init__(self, request: RunRequest, reader: VideoReader, marks: MetadataMarks, size: tuple[int, int]) -> None:
-        self._marks = marks
+    def __init__(self, request: RunRequest, reader: VideoReader, seal: Seal, size: tuple[int, int]) -> None:
+        self._seal = seal
+        self._size = size
         self._writer = VideoWriter(
-            request.output, reader, video_options(request, size), size=size, tags=marks.tags
+            request.output, reader, video_options(request, size), size=size, tags=seal.marks.tags
         )  # fmt: skip
         self.notes: tuple[str, ...] = ()
         self.size: tuple[int, int] = self._writer.size
@@ -111,7 +103,7 @@ class VideoOutput:
         self._writer.write(frame)
 
     def store(self) -> tuple[StreamReport, ...]:
-        return tuple(self._writer.close(marks_check(self._marks, is_still=False)))
+        return tuple(self._writer.close(self._seal.closing(is_still=False, size=self._size)))
 
     def discard(self) -> None:
         self._writer.abort()

@@ -28,10 +28,12 @@ from secondface.pipeline.engine import (
     frames_in_flight,
     run_stages,
 )
+from secondface.pipeline.guard import Watch
 from secondface.pipeline.meter import MemoryPeak
 from secondface.pipeline.people import (
     PeopleMemory,
     PersonPicture,
+    SourceLook,
     SourcePeople,
     build_sources,
     describe_reference,
@@ -39,6 +41,7 @@ from secondface.pipeline.people import (
 from secondface.pipeline.scout import scout
 from secondface.pipeline.steps import MOST_FACES, MOST_FACES_OF_A_STILL, StepContext, build_stage
 from secondface.pipeline.tally import FaceTally
+from secondface.provenance.signing import ContentSigner
 from secondface.spec.catalog import UpscaleParameters
 from secondface.spec.faces import FaceRule
 from secondface.spec.graph import Plan
@@ -76,6 +79,14 @@ class Conduct:
     stopping: threading.Event = field(default_factory=threading.Event)
     people: PeopleMemory = field(default_factory=PeopleMemory)
     """Source people that earlier runs prepared."""
+    signer: ContentSigner | None = None
+    """Signs the output before it gets its name; None where another process does it afterwards."""
+    guard: Watch | None = None
+    """Who judges the pictures of this run; none: nobody does."""
+    target_name: str = "target"
+    """What messages call the target."""
+    watermark: int = 0
+    """The 64 bits that the invisible watermark of every frame holds."""
 
     def checkpoint(self) -> None:
         """Raises Cancelled when the run is to stop."""
@@ -118,12 +129,14 @@ def pass_frames(
     in_flight_frames: int = 32,
     samples: Iterable[Frame] = (),
 ) -> Passage:
-    """Send all frames through the plan's steps, in order. Raises the errors of faces and models, and Cancelled.
+    """Send all frames through the plan's steps, in order. Raises the errors of faces, models and guards, and Cancelled.
 
     `samples` are frames from all over the video for a first look, which refuses early what would be refused late.
     """
     context = _prepare(plan, casting, stream, conduct)
     _look_ahead(plan, casting, context, conduct, samples)
+    if conduct.guard is not None:
+        frames = conduct.guard.watch(frames, conduct.target_name, conduct.run_sessions)
     on_cpu = conduct.run_sessions.computes_on_cpu
     stages = [build_stage(step, context, is_device=on_cpu) for step in plan.frame_steps]
     engine = run_stages(
@@ -163,10 +176,7 @@ def _prepare(plan: Plan, casting: Casting, stream: StreamInfo, conduct: Conduct)
         with conduct.active:
             tracker = FaceTracker(sessions)
             if plan.swaps:
-                enlarger = FaceRestorer(sessions, conduct.checkpoint)
-                people = conduct.people.recall(
-                    casting.sources, lambda: build_sources(casting.sources, tracker, enlarger.enlarge_source)
-                )
+                people = _sources(casting, tracker, sessions, conduct)
             for source, goal in casting.mapping:
                 mapping.append((source, goal if isinstance(goal, int) else describe_reference(goal, tracker)))
             like = describe_reference(casting.like, tracker) if casting.like else None
@@ -179,8 +189,28 @@ def _prepare(plan: Plan, casting: Casting, stream: StreamInfo, conduct: Conduct)
         tally=FaceTally(),
         checkpoint=conduct.checkpoint,
         allow_no_face=casting.allow_no_face,
+        watermark=conduct.watermark,
         max_faces=casting.max_faces or (MOST_FACES_OF_A_STILL if stream.is_still else MOST_FACES),
     )
+
+
+def _sources(casting: Casting, tracker: FaceTracker, sessions: RunSessions, conduct: Conduct) -> SourcePeople:
+    """The source people, judged in this run or an earlier one, by the rules of this one."""
+    enlarge, guard = FaceRestorer(sessions, conduct.checkpoint).enlarge_source, conduct.guard
+    if guard is None:
+        return conduct.people.recall(casting.sources, lambda: build_sources(casting.sources, tracker, enlarge))
+
+    def judge(number: int, picture: PersonPicture, identity: Float | None) -> SourceLook:
+        return guard.look(number, picture, identity, sessions)
+
+    def build() -> SourcePeople:
+        return build_sources(casting.sources, tracker, enlarge, judge)
+
+    people = conduct.people.recall(casting.sources, build)
+    if guard.lacks(people.looks):
+        people = build()
+    guard.check(people.looks)
+    return people
 
 
 def _look_ahead(plan: Plan, casting: Casting, context: StepContext, conduct: Conduct, samples: Iterable[Frame]) -> None:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from secondface.errors import NoFaceInSource, ReferenceFaceNotFound
 from secondface.frames import RGB8, ArrayFrame, Face, Float
+from secondface.pipeline.moderation import Opinion
 from secondface.vision.identity import SAME_PERSON, distance
 from secondface.vision.mesh_swap import SwapSource
 from secondface.vision.track import FaceTracker
@@ -44,24 +45,50 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceLook:
+    """What was seen in one source picture, kept so that a later run need not look again."""
+
+    number: int
+    """Of all source pictures, in the order given."""
+    name: str
+    identity: Float | None
+    """[128] of the face that is given to others."""
+    opinions: tuple[Opinion, ...] | None = None
+    """None where nobody judged it."""
+
+
+@dataclass(frozen=True, slots=True)
 class SourcePeople:
     """What the swap needs to know of the source people, in the order given."""
 
     people: tuple[SwapSource, ...]
     notes: tuple[str, ...] = ()
+    looks: tuple[SourceLook, ...] = ()
+
+
+SourceJudge = Callable[[int, PersonPicture, Float | None], SourceLook]
+"""Looks at a source picture before work is spent on its person; raises what refuses it."""
+
+
+def unjudged(number: int, picture: PersonPicture, identity: Float | None) -> SourceLook:
+    """A look without a judge."""
+    return SourceLook(number, picture.name, identity)
 
 
 def build_sources(
-    sources: Sequence[Sequence[PersonPicture]], tracker: FaceTracker, enlarge: Callable[[RGB8], RGB8]
-) -> SourcePeople:
+    sources: Sequence[Sequence[PersonPicture]], tracker: FaceTracker, enlarge: Callable[[RGB8], RGB8],
+    judge: SourceJudge = unjudged,
+) -> SourcePeople:  # fmt: skip
     """Find the face in each source picture and combine each person's pictures. Raises NoFaceInSource."""
     people: list[SwapSource] = []
     notes: list[str] = []
+    looks: list[SourceLook] = []
     for pictures in sources:
         faces = [(picture, _source_face(picture, tracker)) for picture in pictures]
+        looks += [judge(number, picture, face.identity) for number, (picture, face) in enumerate(faces, len(looks))]
         notes += _strangers(faces)
         people.append(SwapSource.build([(picture.rgb, face) for picture, face in faces], enlarge))
-    return SourcePeople(tuple(people), tuple(notes))
+    return SourcePeople(tuple(people), tuple(notes), tuple(looks))
 
 
 class PeopleMemory:
@@ -117,6 +144,14 @@ def describe_reference(picture: PersonPicture, tracker: FaceTracker) -> Float:
     face = _largest_face(picture, tracker)
     if face is None or face.identity is None:
         raise ReferenceFaceNotFound(f"There is no face in the reference picture {picture.name}.", path=picture.name)
+    return face.identity
+
+
+def describe_source(picture: PersonPicture, tracker: FaceTracker) -> Float:
+    """The descriptor [128] of the face that would be given to others. Raises NoFaceInSource."""
+    face = _source_face(picture, tracker)
+    if face.identity is None:
+        raise NoFaceInSource(picture.name, path=picture.name)
     return face.identity
 
 

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from secondface.media.side_streams import StreamReport
+from secondface.pipeline.guard import Finding
 from secondface.pipeline.meter import Phase, StageUsage
+from secondface.provenance.signing import Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +44,11 @@ class RunReport:
     """The id in the AIGC label of the output."""
     label_waiver: str | None = None
     """The acknowledgement under which the visible label was left off."""
+    statement: Statement | None = None
+    """What the signature says about the output; whoever signs it afterwards needs it."""
+    findings: tuple[Finding, ...] = ()
+    """What was found in the pictures and needs somebody's eyes."""
+    watermark: str = ""
+    """The id in the invisible watermark, 16 hex digits: the produce_id begins with it."""
+    watermark_held: bool = False
+    """Whether the watermark could be read back from the finished output."""

@@ -21,6 +21,7 @@ from secondface.pipeline.engine import Stage
 from secondface.pipeline.people import SourcePeople
 from secondface.pipeline.plugins import plugin_change
 from secondface.pipeline.tally import FaceTally
+from secondface.pipeline.watermarking import mark_frame
 from secondface.spec.catalog import (
     AnalyseParameters,
     ColourParameters,
@@ -29,6 +30,7 @@ from secondface.spec.catalog import (
     FaceSwapParameters,
     LabelParameters,
     UpscaleParameters,
+    WatermarkParameters,
 )
 from secondface.spec.graph import PlannedStep
 from secondface.vision.choose import FaceChooser
@@ -37,6 +39,7 @@ from secondface.vision.label import LabelPainter
 from secondface.vision.mesh_swap import MeshSwapper, SwapOptions
 from secondface.vision.restore import FaceRestorer
 from secondface.vision.track import FaceTracker
+from secondface.vision.watermark import STRENGTH, VIDEO_STRENGTH, Watermark
 
 Change = Callable[[FrameWork], FrameWork | None]
 _MODEL_WORKERS = 4
@@ -56,6 +59,8 @@ class StepContext:
     tally: FaceTally
     checkpoint: Checkpoint
     max_faces: int = MOST_FACES
+    watermark: int = 0
+    """The 64 bits that the invisible watermark holds."""
     allow_no_face: bool = False
 
 
@@ -83,6 +88,9 @@ def _stage_of(step: PlannedStep, context: StepContext) -> Stage[FrameWork]:  # n
         case LabelParameters(languages=languages, position=position):
             painter = LabelPainter(languages, position)
             return Stage(step.name, lambda batch: _label(painter, batch, context.tally), grouped=True)
+        case WatermarkParameters():
+            unseen = Watermark(context.watermark, STRENGTH if context.stream.is_still else VIDEO_STRENGTH)
+            return _in_turn(step, lambda work: mark_frame(work.frame, unseen))
         case _:
             change = plugin_change(step, context.stream, context.sessions)
             if change is not None:

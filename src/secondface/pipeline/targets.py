@@ -31,7 +31,7 @@ from secondface.pipeline.animation_target import (
 )
 from secondface.pipeline.device import Checkpoint
 from secondface.pipeline.outputs import Output, StillOutput, VideoOutput, video_options
-from secondface.provenance.metadata import MetadataMarks
+from secondface.pipeline.sealing import Seal
 from secondface.spec.outputs import Moment
 from secondface.spec.outputs import StillOutput as StillSpec
 from secondface.spec.outputs import VideoOutput as VideoSpec
@@ -56,7 +56,7 @@ class Target(Protocol):
         """Frames from all over a long target, for a first look; none of a short one."""
         ...
 
-    def output(self, request: RunRequest, marks: MetadataMarks, scale: int) -> Output: ...
+    def output(self, request: RunRequest, seal: Seal, scale: int) -> Output: ...
 
 
 def open_target(request: RunRequest) -> AbstractContextManager[Target]:
@@ -143,8 +143,8 @@ class StillTarget:
     def samples(self, checkpoint: Checkpoint) -> Iterator[Frame]:  # noqa: ARG002 - there is nothing to look through
         return iter(())
 
-    def output(self, request: RunRequest, marks: MetadataMarks, scale: int) -> StillOutput:  # noqa: ARG002
-        return StillOutput(request, self._still, marks)
+    def output(self, request: RunRequest, seal: Seal, scale: int) -> StillOutput:  # noqa: ARG002
+        return StillOutput(request, self._still, seal)
 
 
 class VideoTarget(AbstractContextManager["VideoTarget"]):
@@ -190,11 +190,11 @@ class VideoTarget(AbstractContextManager["VideoTarget"]):
                     due = time + step
                     yield frame
 
-    def output(self, request: RunRequest, marks: MetadataMarks, scale: int) -> Output:
+    def output(self, request: RunRequest, seal: Seal, scale: int) -> Output:
         size = self.stream.width * scale, self.stream.height * scale
         if holds_film(request.output):
-            return AnimationOutput(request, marks, size, notes=dropped_streams(self._reader.info))
-        return VideoOutput(request, self._reader, marks, size)
+            return AnimationOutput(request, seal, size, notes=dropped_streams(self._reader.info))
+        return VideoOutput(request, self._reader, seal, size)
 
     def _refuse_beyond(self, frames: int) -> None:
         if self._max_frames is not None and frames > self._max_frames:

@@ -13,14 +13,15 @@ from typing import TypeVar, Unpack, cast
 import httpx
 
 from secondface.errors import InternalFault
-from secondface.sdk import accounts, jobs
+from secondface.sdk import accounts, jobs, reviews
 from secondface.sdk.calls import Answer, Call, Effect, Flow, Give, Open, Outcome, Pause, Take
-from secondface.sdk.files import download, pieces, upload
+from secondface.sdk.files import download, pieces, upload, verify
 from secondface.sdk.inputs import Asked, Given, Goal, JobWords
 from secondface.sdk.jobs import OnEvent, Picture
 from secondface.sdk.retries import Retries
 from secondface.sdk.wire import answer_of, client_options, request_options, unreachable
 from secondface.spec.service import EventKind, RoleName
+from secondface.spec.trust_views import MarksView, ProtectedPage, ProtectedView, ReviewPage, ReviewView
 from secondface.spec.views import (
     EventView,
     JobPage,
@@ -134,6 +135,11 @@ class AsyncClient:
         """Two pictures in, one out, in the type that `accept` names."""
         return await self._run(jobs.swap(source, target, accept, wait_s, words, self._retries))
 
+    async def verify(self, content: Path | str | bytes | StoredView) -> MarksView:
+        """Which marks of an AI-made file are there, who signed, and which of the account's jobs made it."""
+        given = Path(content) if isinstance(content, str) else content
+        return await self._run(verify(given, self._retries))
+
     async def prices(self) -> PricesView:
         """The price book."""
         return await self._run(accounts.prices(self._retries))
@@ -167,6 +173,41 @@ class AsyncClient:
     async def create_webhook(self, url: str, kinds: Sequence[EventKind] = ()) -> NewWebhookView:
         """Have events of the account's jobs sent to an address; the secret is in this answer and nowhere else."""
         return await self._run(accounts.create_webhook(url, kinds, self._retries))
+
+    async def reviews(self, *, after: str | None = None, limit: int = 50) -> ReviewPage:
+        """Jobs that wait for a reviewer, of all accounts; for those with the scope review."""
+        return await self._run(reviews.reviews(after, limit, self._retries))
+
+    async def review(self, job_id: str) -> ReviewView:
+        """A job that waits for a reviewer, with what was found."""
+        return await self._run(reviews.review(job_id, self._retries))
+
+    async def approve_review(self, job_id: str, reason: str) -> ReviewView:
+        """Hand a held result out; not with the key that submitted the job."""
+        return await self._run(reviews.decide(job_id, "approve", reason, self._retries))
+
+    async def refuse_review(self, job_id: str, reason: str) -> ReviewView:
+        """Keep a held result back for good; the job's caller reads the reason."""
+        return await self._run(reviews.decide(job_id, "refuse", reason, self._retries))
+
+    async def download_held(self, job_id: str, output: Path | str) -> Path:
+        """A held result as a file, for a reviewer's eyes."""
+        return await self._run(download(job_id, Path(output), self._retries, reviews.held_place(job_id)))
+
+    async def protected(self) -> ProtectedPage:
+        """The list of protected people; for operators, as the two that follow."""
+        return await self._run(reviews.protected(self._retries))
+
+    async def protect(
+        self, pictures: Sequence[Path | str | bytes], note: str = "", *, entry_id: str | None = None
+    ) -> ProtectedView:
+        """Put somebody on the list by pictures, or add pictures to an entry; the service keeps none of them."""
+        given = [each if isinstance(each, bytes) else Path(each) for each in pictures]
+        return await self._run(reviews.protect(given, note, entry_id, self._retries))
+
+    async def unprotect(self, entry_id: str) -> None:
+        """Take somebody off the list."""
+        await self._run(reviews.unprotect(entry_id, self._retries))
 
     async def _run(self, flow: Flow[_T]) -> _T:
         async with aclosing(self._steps(flow)) as steps:

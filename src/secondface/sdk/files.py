@@ -14,13 +14,15 @@ from pathlib import Path
 
 from secondface.errors import DiskFull, FileUnreadable, OutputNotWritable, SecondfaceError
 from secondface.sdk.answers import read_as
-from secondface.sdk.calls import Answer, Call, Close, Flow, Pause, Unreachable, take
+from secondface.sdk.calls import Answer, Call, Close, FilePart, Flow, Pause, Unreachable, take
 from secondface.sdk.problems import AnswerUnreadable, ServiceUnreachable
 from secondface.sdk.retries import Retries, call, opened
-from secondface.spec.service import UploadRequest
+from secondface.spec.service import UploadRequest, VerifyRequest
+from secondface.spec.trust_views import MarksView
 from secondface.spec.views import StoredView, UploadView
 
 _PIECE_BYTES = 1 << 20
+_WITH_QUESTION_BYTES = 32 << 20
 _DIGEST = re.compile(r'(?:W/)?"([0-9a-f]{64})"')
 
 
@@ -38,8 +40,20 @@ def upload(content: Path | bytes, retries: Retries) -> Flow[StoredView]:
     return stored
 
 
-def download(job_id: str, output: Path, retries: Retries) -> Flow[Path]:
-    """Fetch a result into NAME.part, check it, and give it its name.
+def verify(content: Path | bytes | StoredView, retries: Retries) -> Flow[MarksView]:
+    """Read the marks of a file. A small one goes with the question and is kept nowhere; a large one is uploaded."""
+    if not isinstance(content, StoredView) and _length(content) <= _WITH_QUESTION_BYTES:
+        part = FilePart("file", content if isinstance(content, bytes) else read_whole(content))
+        asked = Call(method="POST", path="/v1/verify", form=(part,))
+    else:
+        stored = content if isinstance(content, StoredView) else (yield from upload(content, retries))
+        words = VerifyRequest(upload=stored.id).model_dump(mode="json")
+        asked = Call(method="POST", path="/v1/verify", words=words)
+    return read_as(MarksView, (yield from call(asked, retries)))
+
+
+def download(job_id: str, output: Path, retries: Retries, place: str | None = None) -> Flow[Path]:
+    """Fetch a result, or what is at another place, into NAME.part, check it, and give it its name.
 
     A part that is there already is continued. Raises JobSettled where there is no result, OutputNotWritable, DiskFull.
     """
@@ -49,7 +63,7 @@ def download(job_id: str, output: Path, retries: Retries) -> Flow[Path]:
         before = _size(part)
         try:
             with _written(part) as file:
-                whole = yield from _continue(job_id, file, retries)
+                whole = yield from _continue(place or f"/v1/jobs/{job_id}/result", file, retries)
         except SecondfaceError as error:
             if error.facts.get("status") == 416 and before:  # the part is of something else, or longer than the file
                 part.unlink(missing_ok=True)
@@ -68,11 +82,11 @@ def download(job_id: str, output: Path, retries: Retries) -> Flow[Path]:
     return output
 
 
-def _continue(job_id: str, file: BufferedRandom, retries: Retries) -> Flow[bool]:
+def _continue(place: str, file: BufferedRandom, retries: Retries) -> Flow[bool]:
     """Add what is missing; False where it broke off, or where what was there already was of something else."""
     held = file.seek(0, os.SEEK_END)
     headers = {"accept-encoding": "identity", **({"range": f"bytes={held}-"} if held else {})}
-    wanted = Call(method="GET", path=f"/v1/jobs/{job_id}/result", headers=headers)
+    wanted = Call(method="GET", path=place, headers=headers)
     head = yield from opened(wanted, retries)
     if head.status != 206:
         file.truncate(0)  # the whole file comes
@@ -108,6 +122,15 @@ def _facts(content: Path | bytes) -> tuple[int, str]:
         with content.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             return file.tell(), digest
+    except OSError as error:
+        raise FileUnreadable(f"{content}: {error.strerror}", path=str(content)) from error
+
+
+def _length(content: Path | bytes) -> int:
+    if isinstance(content, bytes):
+        return len(content)
+    try:
+        return content.stat().st_size
     except OSError as error:
         raise FileUnreadable(f"{content}: {error.strerror}", path=str(content)) from error
 

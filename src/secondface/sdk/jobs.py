@@ -145,7 +145,13 @@ def require_success(seen: JobView) -> JobView:
     if seen.state == "succeeded":
         return seen
     code = seen.error or {"cancelled": "cancelled", "expired": "job_expired"}.get(seen.state, "job_problem")
-    raise error_of_code(code, f"Job {seen.id} is {seen.state}.")
+    detail = f"Job {seen.id} is {seen.state}."
+    if seen.reason:
+        detail = f"Job {seen.id}: {seen.reason}"
+    elif seen.findings:
+        found = seen.findings[0]
+        detail = f"Job {seen.id} is {seen.state}: the rule {found.rule} refuses {found.place}."
+    raise error_of_code(code, detail)
 
 
 def swap(

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
 import hmac
 import time
 from collections.abc import Mapping
 
 from pydantic import ValidationError
 
+from secondface.errors import InvalidSetting
 from secondface.sdk.problems import WebhookInvalid
+from secondface.spec.signing import key_of, signature
 from secondface.spec.views import WebhookEvent
 
 TOLERANCE_S = 300
-_MARK = "whsec_"
 
 
 def verify_webhook(
@@ -30,12 +28,11 @@ def verify_webhook(
     try:
         name, stamp, signatures = given["webhook-id"], given["webhook-timestamp"], given["webhook-signature"]
         sent_s = int(stamp)
-        key = base64.b64decode(secret.removeprefix(_MARK), validate=True)
-    except (KeyError, ValueError, binascii.Error):
+        key = key_of(secret)
+    except (KeyError, ValueError, InvalidSetting):
         raise WebhookInvalid("The headers or the secret are not whole.") from None
     content = body.encode() if isinstance(body, str) else body
-    digest = hmac.new(key, f"{name}.{stamp}.".encode() + content, hashlib.sha256).digest()
-    expected = b"v1," + base64.b64encode(digest)
+    expected = signature(key, name, stamp, content).encode()
     # every one of them is compared, and each to its end: the time that it takes says nothing
     if not sum(hmac.compare_digest(each.encode(), expected) for each in signatures.split()):
         raise WebhookInvalid("The signature does not fit.")

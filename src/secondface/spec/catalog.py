@@ -150,6 +150,10 @@ class LabelParameters(StepParameters):
     ] = "auto"
 
 
+class WatermarkParameters(StepParameters):
+    """The invisible watermark has no parameters: it cannot be tuned away."""
+
+
 class MetadataParameters(StepParameters):
     """The metadata marks have no parameters: they cannot be tuned away."""
 
@@ -207,6 +211,12 @@ _KINDS: Final = (
         "label", Text("Visible label", "可见标识"),
         Text("Writes “AI生成 / AI-generated” in a corner of each frame.", "在每帧的角落写上“AI生成 / AI-generated”。"),
         LabelParameters, Port.FRAMES, Port.LABELLED, once=True,
+    ),
+    StepKind(
+        "watermark", Text("Invisible watermark", "隐形水印"),
+        Text("Lays an id over the whole picture that is not seen, and survives encoding, scaling and cropping.",
+             "在整幅画面中嵌入看不见的编号，经编码、缩放和裁剪后仍可读出。"),
+        WatermarkParameters, Port.FRAMES, Port.LABELLED, compute=False, by_compiler=True, once=True,
     ),
     StepKind(
         "metadata", Text("Metadata marks", "元数据标识"),

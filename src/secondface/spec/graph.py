@@ -39,7 +39,7 @@ class StepSpec(BaseModel):
 
 
 class LabelSpec(LabelParameters):
-    """The visible label. It can be left off only by someone who says why; the metadata marks stay in any case."""
+    """The visible label. It can be left off only by someone who says why; the other marks stay in any case."""
 
     visible: bool = Field(default=True, description="Whether the label is drawn.")
     acknowledgement: Annotated[str, StringConstraints(strip_whitespace=True, max_length=1000)] | None = Field(
@@ -183,8 +183,9 @@ class Plan:
 
     def __post_init__(self) -> None:
         names = [step.name for step in self.steps]
-        tail = ["metadata"] if self.label_waiver else ["label", "metadata"]
-        if names[-len(tail) :] != tail or names.count("metadata") != 1 or names.count("label") != len(tail) - 1:
+        tail = ["watermark", "metadata"] if self.label_waiver else ["label", "watermark", "metadata"]
+        marks = [name for name in names if name in ("label", "watermark", "metadata")]
+        if names[-len(tail) :] != tail or marks != tail:
             raise InternalFault(f"A plan ends with its marks, each exactly once; this one is {names}.")
 
     @property
@@ -219,8 +220,8 @@ def compile_pipeline(spec: PipelineSpec, sources: int) -> Plan:
         raise InvalidPipeline(f"`{follower}` comes after `label`, but nothing may change a frame once it is labelled.")
     waiver = _label_waiver(spec.label, named=bool(label))
     drawn = () if waiver else (label[0] if label else _label_step(spec.label),)
-    metadata = STEP_KINDS["metadata"]
-    return Plan((*body, *drawn, PlannedStep(metadata, metadata.parameters())), waiver)
+    unseen = (PlannedStep(kind, kind.parameters()) for kind in (STEP_KINDS["watermark"], STEP_KINDS["metadata"]))
+    return Plan((*body, *drawn, *unseen), waiver)
 
 
 def _in_order(steps: Sequence[StepSpec]) -> list[StepSpec]:

@@ -16,15 +16,18 @@ from secondface.spec.outputs import StillOutput, VideoOutput
 from secondface.spec.schemas import Restore
 
 Market = Literal["on_demand", "spot"]
-RoleName = Literal["owner", "developer", "viewer", "approver", "billing", "operator"]
-ScopeName = Literal["jobs:write", "jobs:read", "billing:read", "approve", "admin"]
+RoleName = Literal["owner", "developer", "viewer", "approver", "billing", "reviewer", "operator"]
+ScopeName = Literal["jobs:write", "jobs:read", "billing:read", "approve", "review", "admin"]
 OutputFormat = Literal[
     "auto", "jpeg", "png", "webp", "avif", "tiff", "gif", "apng", "mp4", "mov", "mkv", "webm",
 ]  # fmt: skip
 FormatName = Annotated[
     str, StringConstraints(pattern=rf"^({'|'.join(name for name in get_args(OutputFormat) if name != 'auto')})$")
 ]
-EventKind = Literal["job.accepted", "job.approved", "job.succeeded", "job.failed", "job.cancelled", "job.expired"]
+EventKind = Literal[
+    "job.accepted", "job.approved", "job.held", "job.reviewed", "job.succeeded", "job.failed", "job.cancelled",
+    "job.expired",
+]  # fmt: skip
 Micros = Annotated[int, Field(ge=0, le=10**15)]
 TierName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 Title = Annotated[
@@ -158,6 +161,16 @@ class PlanFields(BaseModel):
     )
     approval_above_faces: int | None = Field(default=None, ge=0, le=256)
     label_optional: bool = Field(default=False, description="The visible label may be left off, with a reason.")
+    likeness_required: bool = Field(
+        default=False, description="A job with sources needs `likeness_confirmed`, the caller's word for it."
+    )
+    nsfw_hold_permille: int | None = Field(
+        default=500, ge=1, le=1000,
+        description="A picture or frame that scores so much keeps the result back for a reviewer; null: none does.",
+    )  # fmt: skip
+    nsfw_refuse_permille: int | None = Field(
+        default=850, ge=1, le=1000, description="One that scores so much ends the job; null: none does."
+    )
     requests_per_minute: int = Field(default=600, ge=1, le=1_000_000)
 
 
@@ -224,3 +237,20 @@ class PriceRequest(BaseModel):
     price_micros: Micros
     minimum_s: int = Field(default=1, ge=0, le=86_400)
     step_s: int = Field(default=1, ge=1, le=86_400)
+
+
+class ReviewRequest(BaseModel):
+    """What a reviewer decided, and why; the job's caller reads it."""
+
+    model_config = example(reason="A swimming lesson; nothing is wrong with it.")
+
+    reason: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+
+
+class ProtectedRequest(BaseModel):
+    """Somebody whose face must not be given to others, by pictures of the face; the pictures are not kept."""
+
+    model_config = example(pictures=[{"upload": "upl_01k9a3"}], note="Asked for by letter of 3 May")
+
+    pictures: tuple[InputRef, ...] = Field(min_length=1, max_length=16)
+    note: Annotated[str, StringConstraints(strip_whitespace=True, max_length=500)] = ""

@@ -12,24 +12,29 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from secondface.spec.service import Market, PlanFields, RoleName, ScopeName
 
-JobStateName = Literal["awaiting_approval", "queued", "running", "succeeded", "failed", "cancelled", "expired"]
-WaitingWord = Literal["no_worker", "no_budget", "awaiting_approval", "rate", "workers_crashing", "back_off", "queue"]
+JobStateName = Literal[
+    "awaiting_approval", "queued", "running", "held", "succeeded", "failed", "cancelled", "expired"
+]  # fmt: skip
+WaitingWord = Literal[
+    "no_worker", "no_budget", "awaiting_approval", "review", "rate", "workers_crashing", "back_off", "queue"
+]  # fmt: skip
 """`rate`: its account runs all it may; `back_off`: it failed by our fault a moment ago; `queue`: others are first."""
 FactValue = str | int | bool | None
 
 
-class _View(BaseModel):
+class View(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-def _shown(**values: Any) -> ConfigDict:
+def shown(**values: Any) -> ConfigDict:
+    """The configuration of a view, with an example of it."""
     return ConfigDict(frozen=True, json_schema_extra={"examples": [values]})
 
 
-class Problem(_View):
+class Problem(View):
     """A problem document (RFC 9457) with our code and what to do."""
 
-    model_config = _shown(
+    model_config = shown(
         type="/errors/budget_exceeded", title="The account's balance or budget does not cover this job.", status=402,
         detail="The job may cost 39000 micros; 0 are left.", code="budget_exceeded", fault="caller", retryable=False,
         remedy="Add credit, raise the budget, lower the cost with a cheaper tier, or wait for the next period.",
@@ -47,7 +52,7 @@ class Problem(_View):
     request_id: str
 
 
-class ErrorView(_View):
+class ErrorView(View):
     """What an error code means."""
 
     code: str
@@ -58,10 +63,10 @@ class ErrorView(_View):
     retryable: bool
 
 
-class PriceView(_View):
+class PriceView(View):
     """One row of the price book."""
 
-    model_config = _shown(
+    model_config = shown(
         tier="a10g", market="on_demand", family="*", price_micros=3_000, minimum_s=1, step_s=1, valid_from_ms=None,
         valid_until_ms=None,
     )  # fmt: skip
@@ -76,17 +81,17 @@ class PriceView(_View):
     valid_until_ms: int | None
 
 
-class PricesView(_View):
+class PricesView(View):
     """The price book."""
 
     currency: str
     data: tuple[PriceView, ...]
 
 
-class QuoteView(_View):
+class QuoteView(View):
     """What a job will cost and how long it will take."""
 
-    model_config = _shown(
+    model_config = shown(
         tier="a10g", market="on_demand", currency="CNY", price_micros=3_000, expected_s=10, expected_micros=30_000,
         upper_s=13, upper_micros=39_000, expected_wall_ms=10_500, frames=100, width=1280, height=720, measured=True,
     )  # fmt: skip
@@ -106,10 +111,26 @@ class QuoteView(_View):
     measured: bool = Field(description="Whether jobs of this kind were measured on this tier; else it is a guess.")
 
 
-class JobView(_View):
+class FindingView(View):
+    """Something that was found in a job's pictures: by which rule, where, and what follows."""
+
+    rule: str = Field(description="`nsfw`, `protected`, or a word of the operator's own judge.")
+    verdict: Literal["hold", "refuse"]
+    input: str = Field(description="`target`, or `source 0` for the first source picture.")
+    frame: int = Field(description="Counted from 0, in the part that was asked for.")
+    at_ms: int | None = Field(description="When that frame is shown; null in a picture.")
+    score_permille: int | None
+
+    @property
+    def place(self) -> str:
+        """`target, frame 75, 3.000 s`; of a picture its name alone."""
+        return self.input if self.at_ms is None else f"{self.input}, frame {self.frame}, {self.at_ms / 1000:.3f} s"
+
+
+class JobView(View):
     """A job as it is now."""
 
-    model_config = _shown(
+    model_config = shown(
         id="job_01k9a5", state="running", tier="cpu", priority=0, created_ms=1_790_000_000_000, ended_ms=None,
         waiting=None, done_frames=40, total_frames=100, attempts=1, cause=None, error=None, currency="CNY",
         price_micros=300, hold_micros=3_900, max_cost_micros=None, cost_micros=1_200, deadline_ms=None,
@@ -128,6 +149,9 @@ class JobView(_View):
     attempts: int
     cause: str | None
     error: str | None = Field(description="The code of an error; /errors/CODE explains it.")
+    findings: tuple[FindingView, ...] = Field(default=(), description="Why it is held or was refused; worst first.")
+    reason: str = Field(default="", description="What a reviewer said.")
+    likeness_confirmed: bool = False
     currency: str
     price_micros: int = Field(description="For one device-second, bound when the job was accepted.")
     hold_micros: int
@@ -138,17 +162,17 @@ class JobView(_View):
     links: dict[str, str]
 
 
-class JobPage(_View):
+class JobPage(View):
     """Jobs, newest first."""
 
     data: tuple[JobView, ...]
     next: str | None = Field(description="Pass it as `after` for the next page; none: this is the last one.")
 
 
-class EventView(_View):
+class EventView(View):
     """Something that happened to a job."""
 
-    model_config = _shown(number=3, kind="job.progress", at_ms=1_790_000_000_000, facts={"done": 40, "total": 100})
+    model_config = shown(number=3, kind="job.progress", at_ms=1_790_000_000_000, facts={"done": 40, "total": 100})
 
     number: int
     kind: str
@@ -156,7 +180,7 @@ class EventView(_View):
     facts: dict[str, FactValue]
 
 
-class EventSubject(_View):
+class EventSubject(View):
     """The job of a webhook's event, as it was then, and what happened to it."""
 
     id: str
@@ -168,10 +192,10 @@ class EventSubject(_View):
     facts: dict[str, FactValue] = {}
 
 
-class WebhookEvent(_View):
+class WebhookEvent(View):
     """The body of a webhook's delivery."""
 
-    model_config = _shown(
+    model_config = shown(
         type="job.succeeded", timestamp_ms=1_790_000_000_000,
         data={"id": "job_01k9a5", "state": "succeeded", "done_frames": 100, "total_frames": 100},
     )  # fmt: skip
@@ -181,10 +205,10 @@ class WebhookEvent(_View):
     data: EventSubject
 
 
-class LedgerEntryView(_View):
+class LedgerEntryView(View):
     """One transaction of an account. Postings sum to zero; amounts that come into a part are positive."""
 
-    model_config = _shown(
+    model_config = shown(
         number=12, kind="capture", subject="job_01k9a5", at_ms=1_790_000_000_000, currency="CNY",
         postings={"held": -30_000, "revenue": 30_000},
     )  # fmt: skip
@@ -197,14 +221,14 @@ class LedgerEntryView(_View):
     postings: dict[str, int] = Field(description="Micro-units by the part of the account: wallet, held, revenue …")
 
 
-class LedgerPage(_View):
+class LedgerPage(View):
     """Entries of an account, newest first."""
 
     data: tuple[LedgerEntryView, ...]
     next: int | None = Field(description="Pass it as `before` for the page after this one.")
 
 
-class ReceiptLineView(_View):
+class ReceiptLineView(View):
     """One stretch of one attempt."""
 
     attempt: int
@@ -214,10 +238,10 @@ class ReceiptLineView(_View):
     reason: str
 
 
-class ReceiptView(_View):
+class ReceiptView(View):
     """Usage turned into money, line by line."""
 
-    model_config = _shown(
+    model_config = shown(
         job="job_01k9a5", final=True, currency="CNY", price_micros=3_000, charged_ms=9_600, charged_s=10,
         total_micros=30_000, waived_micros=0,
         lines=[{"attempt": 1, "item": "device", "length_ms": 9_600, "charged_ms": 9_600, "reason": "device_worked"}],
@@ -234,10 +258,10 @@ class ReceiptView(_View):
     waived_micros: int
 
 
-class UsageView(_View):
+class UsageView(View):
     """What an account's jobs of a stretch of time consumed."""
 
-    model_config = _shown(
+    model_config = shown(
         from_ms=1_789_900_000_000, until_ms=1_790_000_000_000, jobs={"succeeded": 12}, attempts=13, wall_ms=120_000,
         device_active_ms=80_000, frames=2_400, charged_s=84, total_micros=25_200, currency="CNY", complete=True,
     )  # fmt: skip
@@ -255,7 +279,7 @@ class UsageView(_View):
     complete: bool = Field(description="False where there are more jobs than one answer sums up.")
 
 
-class SpendView(_View):
+class SpendView(View):
     """What was spent in a period, and what is set aside in it."""
 
     period: str
@@ -263,7 +287,7 @@ class SpendView(_View):
     spent_micros: int
 
 
-class BudgetView(_View):
+class BudgetView(View):
     """A limit."""
 
     scope: str
@@ -271,7 +295,7 @@ class BudgetView(_View):
     limit_micros: int
 
 
-class AccountView(_View):
+class AccountView(View):
     """An account's money and limits."""
 
     id: str
@@ -294,7 +318,7 @@ class OwnAccountView(AccountView):
     scopes: tuple[ScopeName, ...]
 
 
-class AccountSummary(_View):
+class AccountSummary(View):
     """An account in a list."""
 
     id: str
@@ -303,13 +327,13 @@ class AccountSummary(_View):
     created_ms: int
 
 
-class AccountPage(_View):
+class AccountPage(View):
     """Every account."""
 
     data: tuple[AccountSummary, ...]
 
 
-class KeyView(_View):
+class KeyView(View):
     """A key without its text."""
 
     id: str
@@ -328,16 +352,16 @@ class NewKeyView(KeyView):
     role: RoleName
 
 
-class KeyPage(_View):
+class KeyPage(View):
     """Keys of an account."""
 
     data: tuple[KeyView, ...]
 
 
-class UploadView(_View):
+class UploadView(View):
     """Where to send the bytes of an upload."""
 
-    model_config = _shown(
+    model_config = shown(
         id="upl_01k9a3", method="PUT", url="http://127.0.0.1:8080/v1/files/uploads/default/upl_01k9a3?expires=1",
         expires_ms=1_790_000_000_000, most_bytes=2_147_483_648,
     )  # fmt: skip
@@ -349,7 +373,7 @@ class UploadView(_View):
     most_bytes: int
 
 
-class StoredView(_View):
+class StoredView(View):
     """A stored file."""
 
     id: str
@@ -357,23 +381,10 @@ class StoredView(_View):
     sha256: str
 
 
-class MarksView(_View):
-    """The marks in a file."""
-
-    model_config = _shown(
-        ai_made=True, producer="", produce_id="0123456789abcdef0123456789abcdef", job=None,
-        digital_source_type="http://cv.iptc.org/newscodes/digitalsourcetype/compositeWithTrainedAlgorithmicMedia",
-        problems=[],
-    )  # fmt: skip
-
-    ai_made: bool
-    producer: str | None = None
-    produce_id: str | None = None
-    digital_source_type: str | None = None
-    problems: tuple[str, ...] = ()
+LayerVerdict = Literal["intact", "present", "altered", "absent", "impossible"]
 
 
-class ParameterView(_View):
+class ParameterView(View):
     """A parameter of a step."""
 
     name: str
@@ -382,7 +393,7 @@ class ParameterView(_View):
     description: str
 
 
-class StepView(_View):
+class StepView(View):
     """A step that a pipeline may name."""
 
     name: str
@@ -392,13 +403,13 @@ class StepView(_View):
     parameters: tuple[ParameterView, ...]
 
 
-class StepPage(_View):
+class StepPage(View):
     """All steps."""
 
     data: tuple[StepView, ...]
 
 
-class ModelView(_View):
+class ModelView(View):
     """A model of the service."""
 
     name: str
@@ -407,13 +418,13 @@ class ModelView(_View):
     state: str = "ready"
 
 
-class ModelPage(_View):
+class ModelPage(View):
     """All models."""
 
     data: tuple[ModelView, ...]
 
 
-class WebhookView(_View):
+class WebhookView(View):
     """Where events are sent."""
 
     id: str
@@ -429,13 +440,13 @@ class NewWebhookView(WebhookView):
     secret: str
 
 
-class WebhookPage(_View):
+class WebhookPage(View):
     """The account's webhooks."""
 
     data: tuple[WebhookView, ...]
 
 
-class DeliveryView(_View):
+class DeliveryView(View):
     """One event on its way to one webhook."""
 
     id: str
@@ -449,14 +460,14 @@ class DeliveryView(_View):
     note: str
 
 
-class DeliveryPage(_View):
+class DeliveryPage(View):
     """Deliveries, newest first."""
 
     data: tuple[DeliveryView, ...]
     next: str | None
 
 
-class WorkerView(_View):
+class WorkerView(View):
     """One worker."""
 
     id: str
@@ -466,7 +477,7 @@ class WorkerView(_View):
     market: Market
 
 
-class TierView(_View):
+class TierView(View):
     """A tier's queue and workers."""
 
     tier: str
@@ -479,13 +490,13 @@ class TierView(_View):
     why: str | None
 
 
-class FleetView(_View):
+class FleetView(View):
     """All tiers."""
 
     data: tuple[TierView, ...]
 
 
-class AuditRow(_View):
+class AuditRow(View):
     """One sealed event of the journal."""
 
     position: int
@@ -499,7 +510,7 @@ class AuditRow(_View):
     facts: dict[str, FactValue]
 
 
-class AuditPage(_View):
+class AuditPage(View):
     """Sealed events in order."""
 
     data: tuple[AuditRow, ...]
@@ -507,7 +518,7 @@ class AuditPage(_View):
     broken_at: int | None = Field(description="The first position at which the chain does not hold; none: whole.")
 
 
-class Health(_View):
+class Health(View):
     """Whether the service can take jobs, and what stands against it."""
 
     status: Literal["ok", "not_ready"]

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from secondface.errors import InternalFault
 from secondface.spec.faces import RuleKind
 from secondface.spec.graph import LabelSpec, PipelineSpec
+from secondface.spec.moderation import ContentRules
 from secondface.spec.outputs import StillOutput, VideoOutput
 from secondface.spec.schemas import Limits, Restore, RunRequest
 
@@ -80,6 +81,8 @@ class WorkOrder(_Value):
     """Jobs with the same key are expected to need the same time a frame."""
     likeness_confirmed: bool = False
     """The caller said that the sources' likenesses may be used."""
+    rules: ContentRules = ContentRules()
+    """What follows when something is found in its pictures; results under other rules are other results."""
     facts: dict[str, InputFacts] = {}
     """By key: inputs at which the gateway's cage has looked, byte for byte. Others are looked at by the worker."""
 

@@ -34,3 +34,9 @@ def first_broken(rows: Iterable[Recorded]) -> int | None:
             return expected
         before = digest
     return None
+
+
+def version_of(changes: Iterable[tuple[str, int]]) -> str:
+    """One word for a list whose entries have names and moments of their last change; empty for an empty list."""
+    said = [f"{name} {at_ms}" for name, at_ms in changes]
+    return hashlib.sha256("\n".join(said).encode()).hexdigest() if said else ""

@@ -55,6 +55,17 @@ class Database:
     def is_sqlite(self) -> bool:
         return self._url.get_backend_name() == "sqlite"
 
+    @property
+    def file(self) -> Path | None:
+        """Where SQLite's lies; a server has none."""
+        return Path(self._url.database) if self.is_sqlite and self._url.database else None
+
+    @staticmethod
+    def file_of(url: str) -> Path | None:
+        """The same of an address, without opening it. Raises InvalidSetting."""
+        parsed = _parsed(url)
+        return Path(parsed.database) if parsed.get_backend_name() == "sqlite" and parsed.database else None
+
     def now(self) -> ColumnElement[int]:
         """The moment in ms, as an expression inside a statement."""
         if self._clock is not None:

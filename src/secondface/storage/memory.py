@@ -17,6 +17,7 @@ from secondface.domain.jobs import Job
 from secondface.domain.ledger import Entry
 from secondface.domain.ports import Clock, Recorded, UnitOfWork
 from secondface.domain.pricing import PriceBook
+from secondface.domain.protected import Protected
 from secondface.storage.memory_jobs import MemoryJobs
 from secondface.storage.memory_records import (
     MemoryAccounts,
@@ -24,6 +25,7 @@ from secondface.storage.memory_records import (
     MemoryJournal,
     MemoryLedger,
     MemoryOutbox,
+    MemoryProtected,
     MemoryReplays,
 )
 
@@ -44,6 +46,7 @@ class Shelves:
     events: dict[int, Recorded] = field(default_factory=dict[int, Recorded])
     endpoints: dict[str, Endpoint] = field(default_factory=dict[str, Endpoint])
     deliveries: dict[str, Delivery] = field(default_factory=dict[str, Delivery])
+    protected: dict[str, Protected] = field(default_factory=dict[str, Protected])
     replays: dict[tuple[str, str], tuple[str, str, int]] = field(
         default_factory=dict[tuple[str, str], tuple[str, str, int]]
     )
@@ -63,6 +66,7 @@ class MemoryUnitOfWork:
         self.accounts = MemoryAccounts(shelves.accounts, shelves.keys, shelves.books)
         self.journal = MemoryJournal(shelves.events)
         self.outbox = MemoryOutbox(shelves.endpoints, shelves.deliveries, now_ms)
+        self.protected = MemoryProtected(shelves.protected)
         self.replays = MemoryReplays(shelves.replays, now_ms)
         self.cache = MemoryCache(shelves.cache, now_ms)
 

@@ -12,8 +12,9 @@ from secondface.domain.jobs import Event
 from secondface.domain.ledger import Entry
 from secondface.domain.ports import Recorded
 from secondface.domain.pricing import PriceBook
+from secondface.domain.protected import Protected
 from secondface.errors import RequestChanged
-from secondface.storage.chain import FIRST, first_broken, link
+from secondface.storage.chain import FIRST, first_broken, link, version_of
 
 
 class MemoryLedger:
@@ -167,6 +168,28 @@ class MemoryOutbox:
         mine = [each for each in self._deliveries.values() if each.account == account]
         fitting = [each for each in mine if after is None or each.id < after]
         return sorted(fitting, key=lambda delivery: delivery.id, reverse=True)[:limit]
+
+
+class MemoryProtected:
+    """The list of protected people inside one transaction."""
+
+    def __init__(self, people: dict[str, Protected]) -> None:
+        self._people = people
+
+    def save(self, person: Protected) -> None:
+        self._people[person.id] = person
+
+    def get(self, entry_id: str) -> Protected | None:
+        return self._people.get(entry_id)
+
+    def all(self) -> Sequence[Protected]:
+        return [self._people[entry_id] for entry_id in sorted(self._people)]
+
+    def remove(self, entry_id: str) -> bool:
+        return self._people.pop(entry_id, None) is not None
+
+    def version(self) -> str:
+        return version_of((each.id, each.changed_ms) for each in self.all())
 
 
 class MemoryReplays:

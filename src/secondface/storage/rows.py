@@ -10,9 +10,11 @@ from typing import Any, Protocol
 
 from secondface.domain.accounts import Account, Actor, Key, Plan
 from secondface.domain.deliveries import Delivery, Endpoint
+from secondface.domain.findings import Finding
 from secondface.domain.jobs import Attempt, Event, Job, Segment
 from secondface.domain.ports import Recorded
 from secondface.domain.pricing import PriceBook, PriceRow, Usage
+from secondface.domain.protected import Protected
 
 
 class Row(Protocol):
@@ -22,7 +24,8 @@ class Row(Protocol):
 
 
 _USAGE = tuple(field.name for field in fields(Usage))
-_JOB_PLAIN = tuple(field.name for field in fields(Job) if field.name not in ("price", "attempts", "segments"))
+_PARTS = ("price", "attempts", "segments", "findings")
+_JOB_PLAIN = tuple(field.name for field in fields(Job) if field.name not in _PARTS)
 
 
 def job_row(job: Job) -> dict[str, Any]:
@@ -30,6 +33,7 @@ def job_row(job: Job) -> dict[str, Any]:
     current = job.current
     return {name: getattr(job, name) for name in _JOB_PLAIN} | {
         "price": json.dumps(price_row(job.price)),
+        "findings": json.dumps([asdict(each) for each in job.findings], ensure_ascii=False) if job.findings else "[]",
         "suspect": job.suspect,
         "last_attempt": job.attempts[-1].number if job.attempts else 0,
         "lease_until_ms": current.lease_until_ms if current else None,
@@ -40,6 +44,7 @@ def job_of(row: Row, attempts: Iterable[Row], segments: Iterable[Row]) -> Job:
     return Job(
         **{name: row[name] for name in _JOB_PLAIN},
         price=price_of(json.loads(row["price"])),
+        findings=tuple(Finding(**each) for each in json.loads(row["findings"])),
         attempts=tuple(attempt_of(attempt) for attempt in attempts),
         segments=tuple(segment_of(segment) for segment in segments),
     )
@@ -115,6 +120,15 @@ def endpoint_of(row: Row) -> Endpoint:
 
 def delivery_of(row: Row) -> Delivery:
     return Delivery(**{field.name: row[field.name] for field in fields(Delivery)})
+
+
+def protected_row(person: Protected) -> dict[str, Any]:
+    return asdict(person) | {"descriptors": json.dumps(person.descriptors)}
+
+
+def protected_of(row: Row) -> Protected:
+    plain = {field.name: row[field.name] for field in fields(Protected) if field.name != "descriptors"}
+    return Protected(**plain, descriptors=tuple(tuple(each) for each in json.loads(row["descriptors"])))
 
 
 def event_row(account: str, actor: Actor, event: Event) -> dict[str, Any]:

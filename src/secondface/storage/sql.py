@@ -14,6 +14,7 @@ from secondface.storage.sql_jobs import SqlJobs
 from secondface.storage.sql_journal import SqlJournal
 from secondface.storage.sql_ledger import SqlLedger
 from secondface.storage.sql_outbox import SqlCache, SqlOutbox, SqlReplays
+from secondface.storage.sql_protected import SqlProtected
 
 
 class SqlUnitOfWork:
@@ -27,6 +28,7 @@ class SqlUnitOfWork:
         self.accounts = SqlAccounts(connection)
         self.journal = SqlJournal(connection)
         self.outbox = SqlOutbox(connection, database)
+        self.protected = SqlProtected(connection)
         self.replays = SqlReplays(connection, database)
         self.cache = SqlCache(connection, database)
 

@@ -39,7 +39,7 @@ _TRIES = 8
 # Written into the statement, not bound: only then can a partial index be chosen.
 _QUEUED: ColumnElement[bool] = literal_column("jobs.state = 'queued'")
 _RUNNING: ColumnElement[bool] = literal_column("jobs.state = 'running'")
-_LIVE: ColumnElement[bool] = literal_column("jobs.state IN ('awaiting_approval', 'queued', 'running')")
+_LIVE: ColumnElement[bool] = literal_column("jobs.state IN ('awaiting_approval', 'queued', 'running', 'held')")
 _ONE: ColumnElement[int] = literal_column("1")
 
 # What every job passes is put together once: that takes longer than SQLite needs to answer.

@@ -66,10 +66,15 @@ JOBS = Table(
     Column("suspect", Boolean, nullable=False),
     Column("last_attempt", Integer, nullable=False),
     Column("lease_until_ms", BigInteger),
+    Column("reason", Text, nullable=False),
+    Column("pending", Text),
+    Column("findings", Text, nullable=False),
+    Column("likeness_confirmed", Boolean, nullable=False),
 )
 _QUEUED, _RUNNING = text("state = 'queued'"), text("state = 'running'")
-_LIVE = text("state IN ('awaiting_approval', 'queued', 'running')")
-_LATE = text("state IN ('awaiting_approval', 'queued', 'running') AND deadline_ms IS NOT NULL")
+_LIVE = text("state IN ('awaiting_approval', 'queued', 'running', 'held')")
+_LATE = text("state IN ('awaiting_approval', 'queued', 'running', 'held') AND deadline_ms IS NOT NULL")
+_HELD = text("state = 'held'")
 
 
 def _partial(name: str, condition: TextClause, *columns: ColumnElement[Any]) -> Index:
@@ -82,6 +87,7 @@ _partial("ix_jobs_running", _RUNNING, JOBS.c.tier, JOBS.c.turn)
 _partial("ix_jobs_leases", _RUNNING, JOBS.c.lease_until_ms)
 _partial("ix_jobs_deadlines", _LATE, JOBS.c.deadline_ms)
 _partial("ix_jobs_live", _LIVE, JOBS.c.account, JOBS.c.id)
+_partial("ix_jobs_held", _HELD, JOBS.c.id)
 Index("ix_jobs_account", JOBS.c.account, JOBS.c.id)
 
 ATTEMPTS = Table(
@@ -279,6 +285,16 @@ REPLAYS = Table(
     Column("digest", Text, nullable=False),
     Column("job_id", Text, nullable=False),
     Column("at_ms", BigInteger, nullable=False, index=True),
+)
+
+PROTECTED = Table(
+    "protected",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("note", Text, nullable=False),
+    Column("descriptors", Text, nullable=False),
+    Column("created_ms", BigInteger, nullable=False),
+    Column("changed_ms", BigInteger, nullable=False),
 )
 
 CACHE = Table(

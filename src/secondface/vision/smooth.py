@@ -41,7 +41,7 @@ def _share(cutoff: float, dt: float) -> float:
 
 POSE = OneEuro(min_cutoff=4.0, beta=60.0, speed_cutoff=4.0)
 SHAPE = OneEuro(min_cutoff=2.0, beta=60.0, speed_cutoff=2.0)
-QUICK = OneEuro(min_cutoff=6.0, beta=100.0, speed_cutoff=8.0)
+QUICK = OneEuro(min_cutoff=6.0, beta=105.0, speed_cutoff=8.0)
 """For lips, eyelids and irises: still ones are calmed a little, a blink or a word passes at once."""
 
 _DRAWN = 0.6

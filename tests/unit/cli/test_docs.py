@@ -10,7 +10,7 @@ import pytest
 
 from secondface.cli.main import build
 from secondface.domain.pricing import default_price_book, format_micros
-from secondface.settings import ENV_PREFIX, Settings
+from secondface.settings import ENV_PREFIX, Settings, secret_variables
 
 ROOT = Path(__file__).parents[3]
 PAGES = [*ROOT.glob("README*.md"), *ROOT.glob("docs/**/*.md")]
@@ -34,6 +34,7 @@ def test_options_and_variables_exist(page: Path) -> None:
     text = page.read_text("utf-8")
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) <= options(build())
     variables = {f"{ENV_PREFIX}{name.upper()}" for name in Settings.model_fields} | {f"{ENV_PREFIX}CONFIG"}
+    variables |= {f"{variable}_FILE" for variable in secret_variables().values()}
     assert set(re.findall(rf"{ENV_PREFIX}[A-Z_]+", text)) <= variables
 
 

@@ -36,7 +36,8 @@ def test_plain_options() -> None:
     made = request()
     assert [person.images for person in made.sources] == [(Path("a.jpg"),)]
     assert made.restore == "auto"
-    assert [name for name, _ in steps(made)] == ["analyse", "face_swap", "face_restore", "label", "metadata"]
+    marks = ["label", "watermark", "metadata"]
+    assert [name for name, _ in steps(made)] == ["analyse", "face_swap", "face_restore", *marks]
     assert made.limits.max_pixels is None
 
 

@@ -63,13 +63,18 @@ def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for eac
     """What the order's speed_key asks for, as JSON."""
     order = json.loads(Path("in/order.json").read_text())
     words = json.loads(order["speed_key"])
+    own = given.argument
+
+    def report(found: object) -> dict[str, object]:
+        return _report(found, own["produce_id"], len(own["inputs"]))
+
     line, lane = (descriptor_of(path) for path in (given.paths[0], given.paths[3]))
     assert line is not None and lane is not None
     if words["do"] in ("escape", "ask", "work early"):
         Path("out", order["output_name"]).write_bytes(b"0" * 64)
     match words["do"]:
         case "escape":
-            yield _report({name: _tried(door) for name, door in escapes(words).items()} | _seen(words))
+            yield report({name: _tried(door) for name, door in escapes(words).items()} | _seen(words))
         case "crash":
             ctypes.string_at(0)
         case "leave":
@@ -93,22 +98,22 @@ def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for eac
             send(line, ["phase", "run"])
             received(line)
             send(lane, words["words"])
-            yield _report({"answer": received(lane)})
+            yield report({"answer": received(lane)})
         case "work early":
             send(line, ["work", 1])
             send(lane, {"model": "face_mesh_478", "inputs": [["input_1", [1, 192, 192, 3]]]})
-            yield _report({"answer": received(lane)})
+            yield report({"answer": received(lane)})
         case "end":
             yield words["words"]
         case "link":
             Path("out", order["output_name"]).symlink_to(words["to"])
-            yield _report({})
+            yield report({})
         case "pipe":
             os.mkfifo(Path("out", order["output_name"]))
-            yield _report({})
+            yield report({})
         case "fill":
             Path("out", order["output_name"]).write_bytes(b"0" * 64)
-            yield _report({})
+            yield report({})
 
 
 def _begin(line: int) -> None:
@@ -142,11 +147,12 @@ def _is_open(number: int) -> bool:
     return True
 
 
-def _report(found: object) -> dict[str, object]:
+def _report(found: object, produce_id: str, inputs: int) -> dict[str, object]:
     return {
+        "inputs": [{"media_type": "image/png", "label": None}] * inputs,
         "report": {
             "kind": "still", "width": 1, "height": 1, "frames": 1, "faces": 0, "faces_swapped": 0, "swapped_frames": 0,
-            "unswapped": [], "notes": [json.dumps(found)], "streams": [], "stages": [], "produce_id": "x",
-            "label_waiver": None,
+            "unswapped": [], "notes": [json.dumps(found)], "streams": [], "stages": [], "produce_id": produce_id,
+            "watermark": produce_id[:16], "watermark_held": True, "label_waiver": None,
         }
     }  # fmt: skip

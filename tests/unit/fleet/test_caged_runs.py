@@ -24,6 +24,7 @@ from secondface import observe
 from secondface.domain.jobs import Job
 from secondface.fleet.attempt import Attempt, Terms, Workplace
 from secondface.fleet.caged_runs import CagedRuns, CageTerms
+from secondface.fleet.guards import Guards
 from secondface.fleet.pixel_room import PixelRoom
 from secondface.fleet.runs import DirectRuns, Runs
 from secondface.fleet.workroom import Workroom
@@ -61,6 +62,7 @@ class Shop:
         self.shop = Workshop()
         self.sessions = SharedSessions(models(), lanes=2)
         self.people = PeopleMemory()
+        self.terms, self.guards = Terms(), Guards()
         self.number = 0
 
     def attempt(self, runs: Runs | None = None, **order: object) -> Attempt:
@@ -70,7 +72,9 @@ class Shop:
         self.number += 1
         self.shop.accept(made.model_copy(update={"facts": facts}), digest=str(self.number))
         grant = self.shop.claim()
-        place = Workplace(self.shop.desk, self.shop.objects, PixelRoom(10**9), Terms(), runs or self.runs)
+        place = Workplace(
+            self.shop.desk, self.shop.objects, PixelRoom(10**9), self.terms, self.guards, runs or self.runs
+        )  # fmt: skip
         return Attempt(grant, place, self.sessions.seat(), self.people)
 
     def run(self, attempt: Attempt) -> Job:
@@ -113,7 +117,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReq
 
 
 def test_a_job_gives_the_same_bytes_in_a_cage(real: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secondface.fleet.attempt._produce_id", lambda _job: "0" * 32)
+    monkeypatch.setattr("secondface.fleet.attempt.produce_id_of_job", lambda _job: "0" * 32)
     direct = real.run(real.attempt(DirectRuns()))
     caged = real.run(real.attempt())
     assert (caged.state, direct.state) == ("succeeded", "succeeded")
@@ -302,7 +306,7 @@ def test_a_run_that_dies_is_tried_again_alone_and_is_poison_the_second_time(host
     assert (job.state, job.suspect, job.attempts[0].cause) == ("queued", True, "crashed")
     grant = hostile.shop.claim()
     assert grant.alone
-    place = Workplace(hostile.shop.desk, hostile.shop.objects, PixelRoom(10**9), Terms(), hostile.runs)
+    place = Workplace(hostile.shop.desk, hostile.shop.objects, PixelRoom(10**9), Terms(), runs=hostile.runs)
     again = hostile.run(Attempt(grant, place, hostile.sessions.seat(), hostile.people))
     assert (again.state, again.error) == ("failed", "input_poisonous")
     assert hostile.shop.requests.receipt(hostile.shop.owner, job.id)[1].total_micros == 0

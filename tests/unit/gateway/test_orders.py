@@ -18,7 +18,7 @@ from secondface.errors import (
 )
 from secondface.gateway.inputs import KnownInput
 from secondface.gateway.options import GatewayOptions
-from secondface.gateway.orders import Material, Orders
+from secondface.gateway.orders import Material, Orders, waives_label
 from secondface.spec.service import JobOptions
 from secondface.spec.work import InputFacts, WorkOrder
 from tests.surface.live import Live
@@ -168,6 +168,23 @@ def test_what_cannot_be_run_is_refused(
 ) -> None:
     with pytest.raises(error):
         submission(made, given, **options)
+
+
+OFF = {"visible": False, "acknowledgement": "ours"}
+
+
+@pytest.mark.parametrize(
+    ("options", "waived"),
+    [
+        ({}, False),
+        ({"label": {"languages": "en"}}, False),
+        ({"label": OFF}, True),
+        ({"pipeline": {"steps": [{"step": "face_swap"}], "label": OFF}}, True),
+        ({"pipeline": {"steps": [{"step": "face_swap"}], "label": OFF}, "label": {"languages": "zh"}}, False),
+    ],
+)
+def test_a_label_that_is_left_off_is_known_from_the_request(options: dict[str, Any], waived: bool) -> None:
+    assert waives_label(JobOptions.model_validate(options)) is waived
 
 
 def test_a_reference_says_who_is_meant(made: Live) -> None:

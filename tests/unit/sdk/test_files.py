@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from secondface import errors
-from secondface.sdk import ServiceUnreachable
+from secondface.sdk import ServiceUnreachable, files
 from secondface.sdk.calls import Answer, Unreachable
-from secondface.sdk.files import download, pieces
+from secondface.sdk.files import download, pieces, verify
+from secondface.spec.views import StoredView, UploadView
 from tests.unit.sdk.played import STEADY, Played, refusal
 
 CONTENT = bytes(range(256)) * 40
@@ -75,3 +76,35 @@ def test_files_are_read_in_pieces(tmp_path: Path) -> None:
     assert [len(piece) for piece in pieces(path)] == [1 << 20] * 3
     with pytest.raises(errors.FileUnreadable):
         list(pieces(tmp_path / "none"))
+
+
+MARKS = Answer(200, {"content-type": "application/json"}, b'{"ai_made": true, "job": "job_1"}')
+
+
+def test_a_small_file_goes_with_the_question_what_marks_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "out.jpg"
+    path.write_bytes(CONTENT)
+    for given in (CONTENT, path):
+        service = Played([MARKS])
+        assert service.run(verify(given, STEADY)).job == "job_1"
+        assert [(call.path, call.form[0].name, call.form[0].content) for call in service.calls] == [
+            ("/v1/verify", "file", CONTENT)
+        ]
+
+
+def test_a_large_file_and_an_upload_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = StoredView(id="upl_1", size_bytes=len(CONTENT), sha256=hashlib.sha256(CONTENT).hexdigest())
+    service = Played([MARKS])
+    assert service.run(verify(stored, STEADY)).ai_made
+    assert service.calls[0].words == {"upload": "upl_1"}
+    monkeypatch.setattr(files, "_WITH_QUESTION_BYTES", 10)
+    place = UploadView(id="upl_1", url="http://x/put", expires_ms=1, most_bytes=1 << 20)
+    answers = [Answer(200, {}, view.model_dump_json().encode()) for view in (place, stored)]
+    service = Played([*answers, MARKS])
+    assert service.run(verify(CONTENT, STEADY)).job == "job_1"
+    assert [call.path for call in service.calls] == ["/v1/uploads", "http://x/put", "/v1/verify"]
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(errors.FileUnreadable):
+        Played([]).run(verify(tmp_path / "none.jpg", STEADY))

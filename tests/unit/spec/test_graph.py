@@ -22,14 +22,15 @@ def compiled(words: str, sources: int = 1) -> Plan:
 
 def test_faces_are_looked_for_once_just_before_they_are_needed() -> None:
     plan = compiled("denoise,face_restore,face_swap,colour")
-    assert names(plan) == ["denoise", "analyse", "face_restore", "face_swap", "colour", "label", "metadata"]
+    marks = ["label", "watermark", "metadata"]
+    assert names(plan) == ["denoise", "analyse", "face_restore", "face_swap", "colour", *marks]
     assert plan.finds_faces
     assert plan.swaps
 
 
 def test_a_pipeline_without_faces_looks_for_none() -> None:
     plan = compiled("denoise,upscale:scale=4", sources=0)
-    assert names(plan) == ["denoise", "upscale", "label", "metadata"]
+    assert names(plan) == ["denoise", "upscale", "label", "watermark", "metadata"]
     assert plan.models == ("sr2x_photo_dn1", "sr2x_photo")
     assert plan.steps[1].parameters == UpscaleParameters(scale=4)
 
@@ -83,8 +84,8 @@ label: {languages: zh, position: top-left}
 
 def test_a_document_is_put_in_order() -> None:
     plan = compile_pipeline(PipelineSpec.parse_document(DOCUMENT), 1)
-    assert names(plan) == ["denoise", "analyse", "face_swap", "colour", "label", "metadata"]
-    assert plan.steps[-2].parameters.model_dump() == {"languages": "zh", "position": "top-left"}
+    assert names(plan) == ["denoise", "analyse", "face_swap", "colour", "label", "watermark", "metadata"]
+    assert plan.steps[-3].parameters.model_dump() == {"languages": "zh", "position": "top-left"}
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,7 @@ def test_the_visible_label_is_left_off_only_with_an_acknowledgement() -> None:
         "face_swap", LabelSpec(visible=False, acknowledgement="Ann labels it in the player.")
     )
     plan = compile_pipeline(spec, 1)
-    assert names(plan) == ["analyse", "face_swap", "metadata"]
+    assert names(plan) == ["analyse", "face_swap", "watermark", "metadata"]
     assert plan.label_waiver == "Ann labels it in the player."
     for text in (None, "", "   "):
         silent = PipelineSpec.parse_list("face_swap", LabelSpec(visible=False, acknowledgement=text))
@@ -155,8 +156,13 @@ def test_a_plan_cannot_be_made_without_its_marks() -> None:
         ["denoise", "metadata"],
         ["label", "metadata", "denoise"],
         ["label", "label", "metadata"],
+        ["label", "metadata"],
+        ["watermark", "label", "metadata"],
+        ["watermark", "label", "watermark", "metadata"],
+        ["label", "label", "watermark", "metadata"],
+        ["label", "watermark"],
     ):
         with pytest.raises(InternalFault):
             Plan(tuple(map(step, wrong)))
     with pytest.raises(InternalFault):
-        Plan((step("label"), step("metadata")), label_waiver="both")
+        Plan((step("label"), step("watermark"), step("metadata")), label_waiver="both")

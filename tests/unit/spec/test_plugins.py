@@ -103,13 +103,20 @@ def run(words: str) -> np.ndarray:
     return results[0]
 
 
+def is_within_the_watermark(rgb: np.ndarray, level: int) -> bool:
+    return bool((np.abs(rgb.astype(int) - level) <= 2).all())
+
+
 @pytest.mark.usefixtures("plugins")
 def test_a_step_of_another_package_runs_with_its_parameters_and_is_labelled() -> None:
     kind = find_kind("brighter")
     assert kind is not None
     assert kind.parameters().model_dump() == {"by": 10}
-    assert (run("brighter:by=7")[:60] == 97).all()
-    assert (run("brighter:by=7") != 97).any(), "no label"
+    done = run("brighter:by=7")
+    assert np.median(done[:60]) == 97
+    assert is_within_the_watermark(done[:60], 97)
+    assert not is_within_the_watermark(done, 97), "no label"
+    assert (done[:60] != 97).any(), "no watermark"
 
 
 @pytest.mark.usefixtures("plugins")
@@ -141,7 +148,7 @@ def test_one_that_cannot_be_used_says_why_and_whose_it_is(words: str, reason: st
 @pytest.mark.usefixtures("plugins")
 def test_a_built_in_step_cannot_be_replaced() -> None:
     assert find_kind("colour") is not None
-    assert (run("colour:exposure=0")[:60] == 90).all()
+    assert is_within_the_watermark(run("colour:exposure=0")[:60], 90)
     assert "built in" in installed()["colour"].reason
 
 

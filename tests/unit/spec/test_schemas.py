@@ -51,9 +51,10 @@ def test_the_default_pipeline() -> None:
     def steps(**options: object) -> list[str]:
         return [step.name for step in request("a.jpg", **options).plan().steps]
 
-    assert steps() == ["analyse", "face_swap", "face_restore", "label", "metadata"]
-    assert steps(restore="off") == ["analyse", "face_swap", "label", "metadata"]
-    assert [step.name for step in request().plan().steps] == ["analyse", "face_restore", "label", "metadata"]
+    assert steps() == ["analyse", "face_swap", "face_restore", "label", "watermark", "metadata"]
+    assert steps(restore="off") == ["analyse", "face_swap", "label", "watermark", "metadata"]
+    alone = [step.name for step in request().plan().steps]
+    assert alone == ["analyse", "face_restore", "label", "watermark", "metadata"]
     assert request("a.jpg", restore=0.5).plan().steps[2].parameters.model_dump()["strength"] == 0.5
     with pytest.raises(InvalidOption, match="nothing to do"):
         request(restore="off").plan()
@@ -82,8 +83,8 @@ def test_a_pipeline_file_is_read(tmp_path: Path) -> None:
 
 def test_the_label_of_the_request_replaces_the_pipelines() -> None:
     own = PipelineSpec.parse_list("face_swap", LabelSpec(languages="zh"))
-    assert plan_for(own, "auto", None, 1).steps[-2].parameters.model_dump()["languages"] == "zh"
-    assert plan_for(own, "auto", LabelSpec(languages="en"), 1).steps[-2].parameters.model_dump()["languages"] == "en"
+    assert plan_for(own, "auto", None, 1).steps[-3].parameters.model_dump()["languages"] == "zh"
+    assert plan_for(own, "auto", LabelSpec(languages="en"), 1).steps[-3].parameters.model_dump()["languages"] == "en"
     with pytest.raises(InvalidPipeline, match="acknowledgement"):
         plan_for(own, "auto", LabelSpec(visible=False), 1)
 

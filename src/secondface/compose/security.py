@@ -1,0 +1,69 @@
+"""What can be looked at of a service's guards on its machine: books, files, scanner. Looking changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from secondface.compose.service import scanner_of
+from secondface.control.accounts import accounts_of
+from secondface.domain.accounts import Account, Key
+from secondface.settings import Settings
+from secondface.storage.database import Database
+from secondface.storage.exposure import Exposure, exposure_of
+from secondface.storage.sql import SqlTransactions
+
+TRIAL = rb"X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
+"""The text by which scanners are tried out everywhere (EICAR); it does nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """Accounts with their keys that hold, as the database has them now."""
+
+    accounts: tuple[Account, ...]
+    keys: tuple[Key, ...]
+
+
+def books_of(settings: Settings) -> Books | None:
+    """The books; None where no service has begun yet. Raises StorageUnavailable."""
+    database = _opened(settings)
+    if database is None:
+        return None
+    try:
+        with SqlTransactions(database).view() as work:
+            accounts, now_ms = tuple(accounts_of(work)), work.now_ms()
+            keys = tuple(key for each in accounts for key in work.accounts.keys(each.id) if key.holds(now_ms))
+        return Books(accounts, keys)
+    finally:
+        database.close()
+
+
+def database_exposure(settings: Settings) -> Exposure | None:
+    """How the database is reached; None where no service has begun yet. Raises StorageUnavailable."""
+    database = _opened(settings)
+    if database is None:
+        return None
+    try:
+        return exposure_of(database)
+    finally:
+        database.close()
+
+
+def scanner_finds(settings: Settings) -> str | None:
+    """What the scanner calls the trial text; None where it finds nothing in it. Raises ScannerUnavailable."""
+    scanner = scanner_of(settings)
+    return None if scanner is None else scanner.scan([TRIAL])
+
+
+def service_files(settings: Settings) -> tuple[Path, ...]:
+    """The folder of the service and what in it must stay with its owner, as far as it exists."""
+    folder = settings.data_dir.absolute()
+    return tuple(path for path in (folder, folder / "links.key", folder / "service.db") if path.exists())
+
+
+def _opened(settings: Settings) -> Database | None:
+    """The database, unless looking would make it."""
+    url = settings.database.get_secret_value() or f"sqlite:///{settings.data_dir.absolute() / 'service.db'}"
+    file = Database.file_of(url)
+    return None if file is not None and not file.exists() else Database(url)

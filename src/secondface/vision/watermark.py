@@ -1,0 +1,132 @@
+"""The invisible watermark, written: 64 bits laid over the whole picture's luma, at most two levels of 255 high.
+
+Spread spectrum after Cox, Kilian, Leighton and Shamoon (1997), in tiles after Kutter (1998), so that a part of the
+picture is enough. Decides how strong it is where; must not know files, planes or who the identity belongs to.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, TypeVar
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from secondface.vision.watermark_find import Reading, WatermarkReader, find, find_all
+from secondface.vision.watermark_tile import TILE, can_hold, tile_of, units
+
+__all__ = ["STRENGTH", "VIDEO_STRENGTH", "Luma", "Reading", "Watermark", "WatermarkReader", "embed", "find", "find_all"]
+
+Luma: TypeAlias = npt.NDArray[np.uint8 | np.uint16]
+"""[height, width]; words of 16 bits hold 9 to 16."""
+_Levels = TypeVar("_Levels", np.uint8, np.uint16)
+_Steps: TypeAlias = npt.NDArray[np.int16]
+
+STRENGTH, VIDEO_STRENGTH = 0.6, 0.55
+"""Of pictures, and of video, where each step of strength costs bits of every frame."""
+
+_FLAT, _BUSY = 1.8, 0.6
+"""Levels at strength 1: on flat ground, and more for each level that a pixel differs from its neighbours."""
+_USUAL_SIDE = 512
+_GROWTH_SMALL, _GROWTH_LARGE, _LEAST, _MOST_FLAT = 1.1, 0.6, 0.6, 1.5
+"""Small pictures have few pixels for each bit and large ones many: exponents of the size, the least factor, and the
+most on flat ground, where steps of two levels could be seen."""
+_MASK_SIDE = 270
+_UNIT_BITS = 13
+"""The pattern counts in 1/128, the mask in 1/64 of a level: their product in 1/8192."""
+_MOST_MASK = 159
+"""2.49 levels, which round to 2."""
+_MOST_DEEP_MASK = 128
+_STRIP_PIXELS = 1 << 17
+"""Of a strip that the processor's cache holds through all passes."""
+
+
+class Watermark:
+    """One identity, ready to be laid over any number of pictures; the pattern is kept for one size at a time."""
+
+    def __init__(self, identity: int, strength: float = STRENGTH) -> None:
+        """`identity` is a number of 64 bits; `strength` 0..1, of which 0.6 is invisible and holds well."""
+        self._tile = tile_of(identity)
+        self._strength = strength
+        self._pattern: _Steps = np.empty((0, 0), np.int16)
+
+    def mark(self, luma: npt.NDArray[_Levels], depth: int = 8) -> npt.NDArray[_Levels]:
+        """`luma` [h,w] of `depth` bits with the watermark, as a new array."""
+        out = luma.copy()
+        self.mark_all([out], _eight_bits(luma, depth), depth)
+        return out
+
+    def mark_all(self, planes: list[Any], grey: npt.NDArray[np.uint8], depth: int = 8) -> None:
+        """Change `planes` [h,w] or [h,w,channels] in place, all by the same steps, so that only their luma changes.
+
+        `grey` [h,w] is what the mask is made from. Pictures that are too small to hold a watermark are left alone.
+        """
+        height, width = grey.shape
+        if not can_hold(height, width):
+            return
+        if self._pattern.shape != grey.shape:
+            self._pattern = _pattern(self._tile, height, width)
+        most = _MOST_MASK if depth == 8 else _MOST_DEEP_MASK
+        mask = cv2.resize(_mask(grey, self._strength, most), (width, height), interpolation=cv2.INTER_LINEAR)
+        shift = _UNIT_BITS - min(8, depth - 8)
+        rows = max(1, _STRIP_PIXELS // width)
+        for top in range(0, height, rows):
+            part = slice(top, top + rows)
+            steps = np.multiply(self._pattern[part], mask[part])
+            steps += np.int16(1 << (shift - 1))
+            steps >>= np.int16(shift)
+            for plane in planes:
+                plane[part] = _added(plane[part], steps, depth)
+
+
+def embed(
+    luma: npt.NDArray[_Levels], identity: int, strength: float = STRENGTH, depth: int = 8
+) -> npt.NDArray[_Levels]:
+    """A copy of `luma` [h,w] of `depth` bits with a watermark of 64 bits; no level moves by more than 2 of 255."""
+    return Watermark(identity, strength).mark(luma, depth)
+
+
+def _added(levels: Any, steps: _Steps, depth: int) -> Any:
+    add: Any = cv2.add  # its stub does not know that the types may differ
+    if levels.ndim == 3:
+        steps = np.repeat(steps[:, :, None], levels.shape[2], axis=2)
+    if depth == 8:
+        return add(levels, steps, dtype=cv2.CV_8U)
+    words = add(levels, steps, dtype=cv2.CV_16U)
+    return words if depth == 16 else np.minimum(words, np.uint16((1 << depth) - 1))
+
+
+def _pattern(tile: npt.NDArray[np.float32], height: int, width: int) -> _Steps:
+    """The tiled pattern at the picture's size, -127 to 127, cut at its standard deviation: only height is scarce."""
+    rows, columns = units(height, width)
+    across = np.tile(tile, (-(-rows // TILE), -(-columns // TILE)))[:rows, :columns]
+    large = across
+    if (rows, columns) != (height, width):
+        how = cv2.INTER_CUBIC if rows < height else cv2.INTER_AREA
+        large = np.asarray(cv2.resize(across, (width, height), interpolation=how), np.float32)
+    spread = float(large.std()) + 1e-6
+    return np.rint(np.clip(large * np.float32(127 / spread), -127, 127)).astype(np.int16)
+
+
+def _mask(grey: npt.NDArray[np.uint8], strength: float, most: int) -> npt.NDArray[np.int16]:
+    """How high the pattern may stand, in 1/64 of a level, at a reduced size: higher where the picture is busy.
+
+    It depends on the near surroundings only: what stands still in an animation keeps its exact pixels.
+    """
+    height, width = grey.shape
+    step = max(1, min(height, width) // _MASK_SIDE)
+    size = -(-width // step), -(-height // step)
+    small = np.asarray(cv2.resize(grey, size, interpolation=cv2.INTER_AREA), np.uint8)
+    busy = cv2.boxFilter(cv2.absdiff(small, cv2.boxFilter(small, -1, (5, 5))), cv2.CV_32F, (7, 7))
+    factor = _size_factor(min(height, width))
+    flat, more = 64 * strength * _FLAT * min(factor, _MOST_FLAT), 64 * strength * _BUSY * factor
+    return np.minimum(busy * np.float32(more) + np.float32(flat), np.float32(most)).astype(np.int16)
+
+
+def _size_factor(shortest: int) -> float:
+    share = _USUAL_SIDE / shortest
+    return share**_GROWTH_SMALL if share > 1 else max(_LEAST, share**_GROWTH_LARGE)
+
+
+def _eight_bits(luma: Any, depth: int) -> npt.NDArray[np.uint8]:
+    return luma if depth == 8 else (luma >> (depth - 8)).astype(np.uint8)
