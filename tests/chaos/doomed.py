@@ -102,10 +102,10 @@ class DoomedLeases(Around):
             at("claimed")
         return grant
 
-    def succeed(self, *told: Any) -> None:
+    def succeed(self, *told: Any, **doubts: Any) -> None:
         at("stored")
         self._write_down()
-        self.inner.succeed(*told)
+        self.inner.succeed(*told, **doubts)
         at("told")
 
     def fail(self, *told: Any, **why: Any) -> None:

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from secondface.fleet.lanes import received, send
+import numpy as np
+
+from secondface.fleet.lanes import Arena, received, send
 from secondface.media.caged_process import Given
 from secondface.media.handed import descriptor_of
 
@@ -64,13 +66,17 @@ def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for eac
     order = json.loads(Path("in/order.json").read_text())
     words = json.loads(order["speed_key"])
     own = given.argument
+    line, arena, lane = (descriptor_of(given.paths[at]) for at in (0, 1, 3))
+    assert line is not None and arena is not None and lane is not None
 
     def report(found: object) -> dict[str, object]:
+        send(line, ["phase", "run"])
+        received(line)
+        send(lane, {"ask": "check"})
+        received(lane)
         return _report(found, own["produce_id"], len(own["inputs"]))
 
-    line, lane = (descriptor_of(path) for path in (given.paths[0], given.paths[3]))
-    assert line is not None and lane is not None
-    if words["do"] in ("escape", "ask", "work early"):
+    if words["do"] in ("escape", "ask", "show", "work early"):
         Path("out", order["output_name"]).write_bytes(b"0" * 64)
     match words["do"]:
         case "escape":
@@ -99,10 +105,22 @@ def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for eac
             received(line)
             send(lane, words["words"])
             yield report({"answer": received(lane)})
+        case "show":
+            send(line, ["phase", "run"])
+            received(line)
+            pictures = [np.full(shape, 200, np.uint8) for shape in words.get("shapes", [])]
+            shapes = Arena(arena).write_pictures(0, pictures)
+            answers = []
+            for each in words["words"]:
+                send(lane, {"pictures": shapes, **each})
+                answers.append(received(lane))
+            yield _report(answers, own["produce_id"], len(own["inputs"]))
         case "work early":
             send(line, ["work", 1])
             send(lane, {"model": "face_mesh_478", "inputs": [["input_1", [1, 192, 192, 3]]]})
-            yield report({"answer": received(lane)})
+            answer = received(lane)
+            send(line, ["work", -1])
+            yield report({"answer": answer})
         case "end":
             yield words["words"]
         case "link":
