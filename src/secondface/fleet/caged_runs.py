@@ -30,6 +30,7 @@ from secondface.fleet.runs import Room, RunResult, RunTask
 from secondface.media.bubblewrap import bubblewrap_program, library_folders, walls
 from secondface.media.cage import Cage, nobody
 from secondface.media.caged_task import CagedTask, Outcome
+from secondface.media.encoder_options import is_of_card
 from secondface.observe import log
 from secondface.pipeline.engine import Progress
 from secondface.pipeline.meter import MemoryPeak, Phase, PhaseClock
@@ -72,7 +73,8 @@ class CagedRuns:
         around: tuple[str, ...] = ()
         if terms.walls is not None:
             terms.folders.mkdir(parents=True, exist_ok=True)
-            around = walls(terms.walls, readable=[*self._code, *_READ_ALONE], writable=[terms.folders])
+            readable = [*self._code, *_READ_ALONE]
+            around = walls(terms.walls, readable=readable, writable=[terms.folders], devices=_cards())
         self._forks = CagedTask(terms.task, around)
 
     @property
@@ -111,7 +113,7 @@ class CagedRuns:
         return result_of_words(end, task)
 
     def _cage(self, task: RunTask, request: RunRequest) -> Cage:
-        on_card = "gpu" in (request.video.encoder, request.video.decoder)
+        on_card = is_of_card(request.video.encoder) or is_of_card(request.video.decoder)
         return Cage(
             # a card's driver reserves more addresses than there is memory
             memory_bytes=1 << 46 if on_card else self._terms.memory_bytes,

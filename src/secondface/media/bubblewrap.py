@@ -30,7 +30,9 @@ def library_folders() -> tuple[Path, ...]:
     return tuple(path for path in dict.fromkeys(map(Path, names)) if path.is_dir())
 
 
-def walls(program: str, *, readable: Sequence[Path] = (), writable: Sequence[Path] = ()) -> tuple[str, ...]:
+def walls(
+    program: str, *, readable: Sequence[Path] = (), writable: Sequence[Path] = (), devices: Sequence[Path] = ()
+) -> tuple[str, ...]:  # fmt: skip
     """A command that starts what follows it with the system, these paths, and nothing else; without a network."""
     words = [
         program, "--unshare-ipc", "--unshare-uts", "--unshare-net", "--unshare-pid", "--unshare-cgroup-try",
@@ -47,6 +49,8 @@ def walls(program: str, *, readable: Sequence[Path] = (), writable: Sequence[Pat
         words += ["--ro-bind-try", path, path]
     for path in map(str, writable):
         words += ["--bind", path, path]
+    for path in map(str, devices):
+        words += ["--dev-bind-try", path, path]
     return tuple(words)
 
 
