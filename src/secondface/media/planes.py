@@ -110,6 +110,25 @@ class PlanarFrame:
         """write() for the whole picture rgb [height,width,3]."""
         self.write(self._inside(None), rgb)
 
+    def overlay(self, box: Box, keep: Plane, add: Plane) -> bool:
+        """Lay something grey over `box`, without RGB: each pixel becomes `pixel * keep / 255 + add`, [h,w] both.
+
+        False, with nothing done, where codes are not of eight bits of Y'CbCr, or `box` does not fill its chroma cells.
+        """
+        box = self._inside(box)
+        if not self._codes.is_plain or self.layout.family == "rgb" or self._whole_cells(box) != box:
+            return False
+        self._own_planes()
+        black = 0 if self.space.full_range else 16
+        # Y = black + gain * grey, so that Y * keep / 255 lacks black * (1 - keep / 255)
+        gain = 1.0 if self.space.full_range else 219 / 255
+        self._lay(0, box, keep, cv2.addWeighted(keep, -black / 255, add, gain, black))
+        for index in range(1, self.layout.colour_planes):
+            small = self._at_chroma_size(keep) if self._has_small_chroma else keep
+            neutral = cv2.addWeighted(small, -128 / 255, small, 0, 128)
+            self._lay(index, self._chroma_region(box), small, neutral)
+        return True
+
     def paint(self, rgb: RGB8) -> None:
         """Store every pixel of the picture rgb [height,width,3] without regard to what was there."""
         self._own_planes()
@@ -245,6 +264,10 @@ class PlanarFrame:
                 unseen = there - fitted(cv2.extractChannel(before, index))
                 new = new + unseen * (1 - fitted(lost[1 if small else 0]))
             self._store_plane(index, region, self._codes.rounded(new), fitted(changed))
+
+    def _lay(self, index: int, region: Box, keep: Any, add: Any) -> None:
+        there = self._planes[index][region.y0 : region.y1, region.x0 : region.x1]
+        there[:] = cv2.add(cv2.multiply(there, keep, scale=1 / 255), add)
 
     @property
     def _has_small_chroma(self) -> bool:

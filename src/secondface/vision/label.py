@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 import cv2
 import numpy as np
@@ -38,7 +38,7 @@ _PLATE, _OUTLINE, _INK = 0.62, 0.45, 250  # opacity, opacity, level: white text 
 
 @dataclass(frozen=True, slots=True)
 class LabelArt:
-    """A rendered label: a pixel becomes `pixel * keep / 255 + add`."""
+    """A rendered label: a pixel becomes `pixel * keep / 255 + add`, [h,w] both."""
 
     keep: npt.NDArray[np.uint8]
     add: npt.NDArray[np.uint8]
@@ -70,6 +70,13 @@ class Placement:
         return self.glyph_share >= GLYPH_SHARE and self.art.glyph_px >= _LEGIBLE_GLYPH_PX
 
 
+@runtime_checkable
+class _Overlaid(Protocol):
+    """A frame that takes something grey without being turned into RGB for it."""
+
+    def overlay(self, box: Box, keep: npt.NDArray[np.uint8], add: npt.NDArray[np.uint8]) -> bool: ...
+
+
 class LabelPainter:
     """Paints the label into frames; keeps its corner until a cut brings a face under it."""
 
@@ -87,9 +94,10 @@ class LabelPainter:
     def paint(self, frame: Frame, faces: Sequence[Face] = (), scene: int = 0) -> Box:
         """Paint the label into `frame`, away from `faces`; returns the only box that was read and written."""
         placed = self._placement_for((frame.width, frame.height, scene), faces)
-        # frames of HDR say how bright letters may be; in all others full white is paper
-        white = int(getattr(frame, "graphics_white", 255))
-        frame.write(placed.box, _composite(frame.read(placed.box), placed.art, white))
+        if not (isinstance(frame, _Overlaid) and frame.overlay(placed.box, placed.art.keep, placed.art.add)):
+            # frames of HDR say how bright letters may be; in all others full white is paper
+            white = int(getattr(frame, "graphics_white", 255))
+            frame.write(placed.box, _composite(frame.read(placed.box), placed.art, white))
         return placed.box
 
     def paint_batch(self, batch: FrameBatch) -> list[Box]:
@@ -169,7 +177,8 @@ def _covered(face: Face, box: Box, margin: int) -> float:
 
 def _composite(rgb: RGB8, art: LabelArt, white: int) -> RGB8:
     ink = art.add if white == 255 else cv2.convertScaleAbs(art.add, alpha=white / 255)
-    return np.asarray(cv2.add(cv2.multiply(rgb, art.keep, scale=1 / 255), ink), np.uint8)
+    keep, add = cv2.merge([art.keep] * 3), cv2.merge([ink] * 3)
+    return np.asarray(cv2.add(cv2.multiply(rgb, keep, scale=1 / 255), add), np.uint8)
 
 
 @lru_cache(maxsize=32)
@@ -199,8 +208,8 @@ def _art(ink: Mask01, size: int, glyph_px: int) -> LabelArt:
     kernel = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * reach + 1, 2 * reach + 1))
     outline = cv2.GaussianBlur(cv2.dilate(ink, kernel), (0, 0), reach / 2 + 0.3)
     keep = (1 - _PLATE * _rounded_plate(width, height, 0.3 * size)) * (1 - _OUTLINE * outline) * (1 - ink)
-    layers = [np.round(layer * 255).astype(np.uint8) for layer in (keep, ink * (_INK / 255))]
-    return LabelArt(*(np.repeat(layer[:, :, None], 3, axis=2) for layer in layers), glyph_px=glyph_px)
+    layers = (np.round(layer * 255).astype(np.uint8) for layer in (keep, ink * (_INK / 255)))
+    return LabelArt(*layers, glyph_px=glyph_px)
 
 
 def _rounded_plate(width: int, height: int, radius: float) -> Mask01:

@@ -191,3 +191,39 @@ def test_only_the_cells_of_a_region_are_converted(name: str, monkeypatch: pytest
     box = Box(101, 51, 301, 251)
     frame.write(box, 255 - frame.read(box))
     assert sum(converted) <= 2 * 204 * 204, "once to read, once to see what changes"
+
+
+def grey_art(width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
+    """A plate with a bright bar on it, in its own margin that changes nothing."""
+    keep, add = np.full((height, width), 255, np.uint8), np.zeros((height, width), np.uint8)
+    keep[4:-4, 4:-4] = 97
+    keep[10:-10, 10:-10], add[10:-10, 10:-10] = 0, 250
+    return keep, add
+
+
+@pytest.mark.parametrize("space", SPACES, ids=str)
+@pytest.mark.parametrize("name", ["yuv420p", "yuv422p", "yuv444p", "yuv440p"])
+def test_what_is_laid_over_planes_looks_as_if_it_was_laid_over_rgb(name: str, space: ColourSpace) -> None:
+    frame = frame_of(chart(), name, space)
+    box = Box(0, 40, 64, 90)
+    keep, add = grey_art(box.width, box.height)
+    before = frame.read()
+    wanted = before.astype(float)
+    region = wanted[box.y0 : box.y1, box.x0 : box.x1]
+    region[:] = region * (keep[:, :, None] / 255) + add[:, :, None]
+    old_luma = frame.luma.copy()
+    assert frame.overlay(box, keep, add)
+    difference = np.abs(frame.read() - wanted)
+    # of each edge the chroma sample that lies across it, and the bars of the chart, which 4:2:0 cannot hold apart
+    inner = np.s_[44 + 8 : 90 - 12, 12:52]
+    assert difference[inner].max() <= 3
+    assert np.array_equal(frame.luma[:44], old_luma[:44])  # the art's own margin changes nothing
+
+
+@pytest.mark.parametrize(("name", "box"), [("yuv420p10le", Box(0, 0, 32, 32)), ("gbrp", Box(0, 0, 32, 32)),
+                                           ("yuv420p", Box(1, 0, 33, 32)), ("yuv420p", Box(0, 2, 32, 33))])  # fmt: skip
+def test_what_planes_cannot_be_overlaid_with_is_left_to_rgb(name: str, box: Box) -> None:
+    frame = frame_of(chart(), name)
+    before = [plane.copy() for plane in frame.planes]
+    assert not frame.overlay(box, *grey_art(box.width, box.height))
+    assert all(np.array_equal(one, other) for one, other in zip(frame.planes, before, strict=True))
