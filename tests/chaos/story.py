@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
@@ -23,13 +23,15 @@ from secondface.control.housekeeping import Housekeeping
 from secondface.control.leftovers import Leftovers
 from secondface.control.occupancy import Occupancy
 from secondface.control.scheduler import LeaseDesk, Times
+from secondface.control.screening import Screening
 from secondface.control.settlement import Settlement
 from secondface.domain.accounts import ROLE_SCOPES, Plan
+from secondface.domain.findings import Finding
 from secondface.domain.jobs import LIVE_JOBS, Job
 from secondface.domain.ports import Grant, Offer, Worker
 from secondface.domain.pricing import PriceRow, Usage
 from secondface.domain.scaling import Policy
-from secondface.errors import JobSettled, LeaseLost
+from secondface.errors import JobMissing, JobSettled, LeaseLost, MalwareFound
 from secondface.gateway.outgoing import Outgoing
 from secondface.gateway.sender import Sender
 from secondface.gateway.watch import Watch
@@ -38,8 +40,19 @@ from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.machine import RandomIds
 from tests.chaos.books import check_books
 
-JOBS = ("plain", "faulty", "caller", "preempted", "silent", "crashed", "died", "approved", "rejected", "cancelled")
-_ENDS = {"faulty": "failed", "caller": "failed", "rejected": "cancelled", "cancelled": "cancelled"}
+DOUBTFUL = ("shown", "hidden")
+"""Those whose results a reviewer hands out, or keeps back."""
+JOBS = (
+    "plain", "faulty", "caller", "preempted", "silent", "crashed", "died", "approved", "rejected", "cancelled",
+    *DOUBTFUL,
+)  # fmt: skip
+_ENDS = {
+    "faulty": "failed", "caller": "failed", "rejected": "cancelled", "cancelled": "cancelled", "hidden": "failed",
+}  # fmt: skip
+_CAUSES = {"died": "crashed"}
+"""What a job's attempt ends by where it is not what the job is called."""
+_FOUND = (Finding(rule="nsfw", verdict="hold", input="target", frame=75, at_ms=3000, score_permille=612),)
+_FACE = (0.5,) * 128
 
 
 class _Fleet:
@@ -74,6 +87,16 @@ class _Receiver(Outgoing):
         return 204
 
 
+class _Scanner:
+    """It knows one piece of malware."""
+
+    def scan(self, chunks: Iterable[bytes]) -> str | None:
+        return "Test-Signature" if b"malware" in b"".join(chunks) else None
+
+    def check(self) -> None:
+        pass
+
+
 class Story:
     """One life of the service."""
 
@@ -88,6 +111,7 @@ class Story:
         self.autoscaler = Autoscaler(transactions, self.fleet, (Policy(tier=settings.tier),))
         self.occupancy = Occupancy(transactions, self.fleet, self.stores.clock, tier=settings.tier, micros_per_s=7)
         self.housekeeping, self.leftovers = Housekeeping(transactions), Leftovers(transactions, self.stores.objects)
+        self.screening = Screening(_Scanner(), self.stores.objects, transactions)
         self.watch = Watch(self.service, CollectorRegistry())
         self.sender = Sender(self.service, _Receiver(), lambda _what: None)
         self.tier = settings.tier
@@ -136,6 +160,22 @@ class Story:
         self.service.subscriptions.set_enabled(self.owner, hook.id, enabled=True)
         account = accounts.standing(self.owner).account
         self.owner = Caller(account, self.owner.key_id, self.owner.scopes)
+        self.reviewer = Caller(account, key.id, ROLE_SCOPES["reviewer"])
+        self.protect()
+        self.screen()
+
+    def protect(self) -> None:
+        register = self.service.protected
+        entry = register.add(self.owner, [_FACE], "a note")
+        register.extend(self.owner, entry.id, [_FACE])
+        register.remove(self.owner, entry.id)
+
+    def screen(self) -> None:
+        for content in (b"picture", b"malware"):
+            stored = self.stores.objects.put(f"uploads/default/{content.decode()}", [content], "image/png")
+            with contextlib.suppress(MalwareFound):
+                self.screening.require_clean(stored, "default", self.owner.actor)
+        assert list(self.stores.objects.keys("uploads/default/malware")) == []
 
     def submit(self) -> None:
         for name in (*JOBS, *self.stopped):
@@ -152,6 +192,12 @@ class Story:
             with contextlib.suppress(JobSettled):
                 act(self.approver, self.jobs[name])
 
+    def review(self) -> None:
+        reviews = self.service.reviews
+        for act, name in ((reviews.approve, "shown"), (reviews.refuse, "hidden")):
+            with contextlib.suppress(JobSettled, JobMissing):
+                act(self.reviewer, self.jobs[name], "seen")
+
     # ---- deeds of workers --------------------------------------------------------------------------------------------
 
     def work(self) -> None:
@@ -161,6 +207,7 @@ class Story:
             while (grant := self.desk.claim(self._offer())) is not None:
                 with contextlib.suppress(LeaseLost):
                     self._serve(grant)
+            self.review()
 
     def _offer(self) -> Offer:
         return Offer(worker=self.ids.new("worker"), tiers=(self.tier,), lease_ms=1)
@@ -174,7 +221,7 @@ class Story:
         name = next(name for name, job_id in self.jobs.items() if job_id == lease.job_id)
         usage = Usage(fetch_ms=1, run_ms=400, device_active_ms=300, frames=10)
         self.desk.beat(lease, usage, 5, 10)
-        first = name not in self._causes(lease.job_id)
+        first = _CAUSES.get(name, name) not in self._causes(lease.job_id)
         match name:
             case "faulty":
                 self.desk.fail(lease, usage, error="model_failed", fault="provider", retryable=False)
@@ -193,19 +240,19 @@ class Story:
             case "silent" if first:
                 pass
             case _:
-                self._hand_in(grant, usage)
+                self._hand_in(grant, usage, _FOUND if name in DOUBTFUL else ())
 
     def _causes(self, job_id: str) -> set[str | None]:
         with self.stores.transactions.view() as work:
             return {attempt.cause for attempt in work.jobs.get(job_id).attempts}
 
-    def _hand_in(self, grant: Grant, usage: Usage) -> None:
+    def _hand_in(self, grant: Grant, usage: Usage, findings: tuple[Finding, ...]) -> None:
         lease = grant.lease
         self.desk.cut(lease, 1)
         self.desk.finish_segment(lease, usage, index=0, active_ms=200, result="s0")
         key = f"jobs/{lease.job_id}/{lease.attempt}/out.png"
         self.stores.objects.put(key, [b"picture"], "image/png")
-        self.desk.succeed(lease, usage, key)
+        self.desk.succeed(lease, usage, key, findings)
 
     # ---- what goes on beside -----------------------------------------------------------------------------------------
 
