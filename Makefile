@@ -41,11 +41,12 @@ test: peers check unit
 # part of the machine, so they are asked for by name and not by a stamp.
 peers:
 	@command -v curl >/dev/null && command -v openssl >/dev/null && command -v jq >/dev/null && command -v clamd >/dev/null && \
-		ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { \
+		ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && \
+		command -v bwrap >/dev/null && PATH="$$PATH:/usr/sbin" command -v apparmor_parser >/dev/null || { \
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 		{ apt-get -qq update; DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
-			curl jq openssl postgresql clamav-daemon >/dev/null; } || \
-		echo "To run all tests: apt-get install curl jq openssl postgresql clamav-daemon"; }
+			curl jq openssl postgresql clamav-daemon bubblewrap apparmor >/dev/null; } || \
+		echo "To run all tests: apt-get install curl jq openssl postgresql clamav-daemon bubblewrap apparmor"; }
 
 check: $(DEVELOPMENT)
 	$(PY) -m ruff check $(CHECKED)
@@ -67,6 +68,7 @@ bench: $(DEVELOPMENT)
 	$(PY) -m bench.hostile_media
 	$(PY) -m bench.stop
 	$(PY) -m bench.service_swap
+	$(PY) -m bench.service_cage
 	$(PY) -m bench.service_submits
 	$(PY) -m bench.service_batching
 	$(PY) -m bench.service_claims

@@ -230,6 +230,11 @@ class Settings(BaseSettings):
     worker_jobs: int = Field(
         default=0, ge=0, le=64, description="Jobs that one worker runs at once, sharing its device; 0 chooses."
     )
+    worker_cage: Literal["auto", "require", "off"] = Field(
+        default="auto",
+        description="Whether jobs run in a process of their own that can reach nothing but their files: auto where "
+        "this machine can do it, require refuses to start where it cannot, off never.",
+    )
     worker_idle_s: int = Field(default=60, ge=1, description="Seconds without work after which a worker ends.")
     worker_grace_s: int = Field(
         default=20, ge=0, description="Seconds that a worker may go on when it is told to end; then its jobs move on."

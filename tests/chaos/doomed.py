@@ -1,7 +1,8 @@
 """A real worker process to which something happens at a given place of an attempt.
 
 `$DOOM` names a file. Where it says `PLACE ACT`, the worker does ACT when it next comes to PLACE, once:
-kill (SIGKILL of itself), stop (SIGSTOP), or wait (half a second, after it made `$DOOM.reached`).
+kill (SIGKILL of itself), kill-runs (of the caged processes of its jobs), stop (SIGSTOP), or wait (half a second, after
+it made `$DOOM.reached`).
 At `writing` it has begun a transaction, and with it keeps SQLite's lock for writers.
 An input whose key ends in `poison.png` kills whoever fetches it, always.
 """
@@ -14,12 +15,15 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from secondface.compose import work
-from secondface.fleet.attempt import Workplace
+from secondface.fleet.caged_runs import RUN
 from secondface.pipeline.device_share import SharedDevice
 from secondface.settings import load_settings
 
@@ -45,8 +49,21 @@ def at(place: str) -> None:
             # A signal to the process lands on any thread and a moment later; one to this thread stops it here.
             with _TRANSACTION:
                 signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+        case "kill-runs":
+            for process in runs():
+                process.kill()
         case _:
             time.sleep(0.5)
+
+
+def runs() -> list[psutil.Process]:
+    """Caged processes that are at a job of this worker: copies of the one that it started for that."""
+    found: list[psutil.Process] = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if RUN in process.cmdline()[-1] and not process.children():
+                found.append(process)
+    return found
 
 
 class Around:
@@ -94,6 +111,10 @@ class DoomedLeases(Around):
     def fail(self, *told: Any, **why: Any) -> None:
         self._write_down()
         self.inner.fail(*told, **why)
+
+    def crash(self, *told: Any) -> None:
+        self._write_down()
+        self.inner.crash(*told)
 
     def preempt(self, *told: Any) -> None:
         self._write_down()
@@ -151,7 +172,7 @@ def main(name: str, line: int) -> None:
     worker._leases = leases
     place = worker._place
     objects: Any = DoomedObjects(place.objects)
-    worker._place = Workplace(leases, objects, place.room, place.terms)
+    worker._place = replace(place, leases=leases, objects=objects)
     worker._sessions._sessions = DoomedSessions(worker._sessions._sessions)
     process.run()
 

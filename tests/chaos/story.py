@@ -49,11 +49,15 @@ WATCHED = ("approved", "rejected", "forgotten", "confirmed", "coded")
 """Those that need a second authorisation."""
 DOUBTFUL = ("shown", "hidden")
 """Those whose results a reviewer hands out, or keeps back."""
-JOBS = ("plain", "faulty", "caller", "preempted", "silent", "crashed", *WATCHED, "cancelled", *DOUBTFUL)
+JOBS = (
+    "plain", "faulty", "caller", "preempted", "silent", "crashed", "died", *WATCHED, "cancelled", *DOUBTFUL,
+)  # fmt: skip
 _ENDS = {
     "faulty": "failed", "caller": "failed", "rejected": "cancelled", "cancelled": "cancelled", "forgotten": "expired",
     "hidden": "failed",
 }  # fmt: skip
+_CAUSES = {"died": "crashed"}
+"""What a job's attempt ends by where it is not what the job is called."""
 _FOUND = (Finding(rule="nsfw", verdict="hold", input="target", frame=75, at_ms=3000, score_permille=612),)
 _FACE = (0.5,) * 128
 
@@ -246,7 +250,7 @@ class Story:
         name = next(name for name, job_id in self.jobs.items() if job_id == lease.job_id)
         usage = Usage(fetch_ms=1, run_ms=400, device_active_ms=300, frames=10)
         self.desk.beat(lease, usage, 5, 10)
-        first = name not in self._causes(lease.job_id)
+        first = _CAUSES.get(name, name) not in self._causes(lease.job_id)
         match name:
             case "faulty":
                 self.desk.fail(lease, usage, error="model_failed", fault="provider", retryable=False)
@@ -260,6 +264,8 @@ class Story:
                 self.desk.preempt(lease, usage)
             case "crashed" if first:
                 assert self.desk.worker_crashed(lease.worker) == 1
+            case "died" if first:
+                self.desk.crash(lease, usage)
             case "silent" if first:
                 pass
             case _:

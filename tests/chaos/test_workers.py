@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from secondface.media.cage import worker_cage_reason
 from tests.chaos.plant import Plant, eventually
 
 PLACES = ["claimed", "fetch", "run", "store", "stored", "told"]
@@ -65,6 +66,22 @@ def test_an_input_that_kills_two_workers_is_poison_and_the_others_go_on(plant: P
     assert (bad.state, bad.error) == ("failed", "input_poisonous")
     assert [attempt.cause for attempt in bad.attempts] == ["crashed", "crashed"]
     assert {job.state for job in good} == {"succeeded"}
+    plant.check()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(worker_cage_reason() is not None, reason=f"no cage here: {worker_cage_reason()}")
+def test_a_run_killed_in_its_cage_is_tried_again_and_its_worker_goes_on(plant: Plant) -> None:
+    plant.warm(2)
+    before = plant.workers()
+    plant.doom_at("run", "kill-runs")
+    first, second = plant.submit(), plant.submit()
+    ended = plant.wait(first, second)
+    assert {job.state for job in ended} == {"succeeded"}
+    lost = [attempt for job in ended for attempt in job.attempts if attempt.state == "lost"]
+    assert lost
+    assert {attempt.cause for attempt in lost} == {"crashed"}
+    assert plant.workers() == before, "no worker went with it"
     plant.check()
 
 

@@ -155,6 +155,11 @@ class JobHistory(RuleBasedStateMachine):
         usage = self.usage(ms, 5)
         self.by_worker(pick, lambda lease: jobs.preempt(self.job, lease, self.at_ms, usage))
 
+    @rule(pick=PICK, ms=MS)
+    def crash(self, pick: int, ms: int) -> None:
+        usage = self.usage(ms, 5)
+        self.by_worker(pick, lambda lease: jobs.crash(self.job, lease, self.at_ms, usage))
+
     @rule(pick=PICK, cause=st.sampled_from(["silent", "crashed"]))
     def lose(self, pick: int, cause: Literal["silent", "crashed"]) -> None:
         self.by_worker(pick, lambda lease: jobs.lose(self.job, lease.attempt, self.at_ms, cause))

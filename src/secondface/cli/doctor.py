@@ -73,7 +73,8 @@ def findings_of(own: Session) -> Iterator[Finding]:
         ("secondface", _program), (_("settings"), lambda: _settings(own)), (_("processor"), _processor),
         (_("memory"), _memory), (_("disk"), _disk), (_("devices"), _devices), (_("models"), _models),
         (_("video encoders"), _encoders), (_("label fonts"), _fonts),
-        (_("cage"), _cage), (_("signature"), lambda: _signature(own)),
+        (_("cage"), _cage), (_("cage of jobs"), lambda: _worker_cage(own)),
+        (_("signature"), lambda: _signature(own)),
     ]  # fmt: skip
     for topic, check in checks:
         try:
@@ -177,6 +178,25 @@ def _cage() -> Iterator[Finding]:
     for each in checked_protections():
         name = names.get(each.name, each.name)
         yield Finding(_("cage"), "ok" if each.active else "note", f"{name}: {said(each.detail)}")
+
+
+def _worker_cage(own: Session) -> Iterator[Finding]:
+    from secondface.media.cage import worker_cage_reason
+    from secondface.media.worker_cage_check import worker_protections
+
+    topic, wish = _("cage of jobs"), own.settings.worker_cage
+    if wish == "off":
+        yield Finding(topic, "note", _("the setting worker_cage switches it off"))
+    lacking: State = "broken" if wish == "require" and worker_cage_reason() is not None else "note"
+    names = {
+        "jobs": _("jobs"), "user": _("user"), "no other job's file": _("no other job's file"),
+        "no socket": _("no socket"), "no second process": _("no second process"),
+        "no word to the worker": _("no word to the worker"),
+    }  # fmt: skip
+    for each in worker_protections():
+        yield Finding(
+            topic, "ok" if each.active else lacking, f"{names.get(each.name, each.name)}: {said(each.detail)}"
+        )
 
 
 def _signature(own: Session) -> Iterator[Finding]:

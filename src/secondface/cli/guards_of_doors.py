@@ -130,6 +130,21 @@ def cage(own: Session) -> Iterator[Guard]:  # noqa: ARG001  the shape of a check
         yield Guard(_("cage"), "on" if each.active else missing, f"{each.name}: {said(each.detail)}")
 
 
+def cage_of_jobs(own: Session) -> Iterator[Guard]:
+    """Whether jobs run where they reach their own files alone: a process like theirs tries the doors."""
+    from secondface.media.worker_cage_check import worker_protections
+
+    topic, remedy = _("cage of jobs"), _("Set SECONDFACE_WORKER_CAGE=require, on Linux 5.13 or newer with Landlock.")
+    if own.settings.worker_cage == "off":
+        yield Guard(topic, "off", _("the setting worker_cage switches it off"), remedy)
+        return
+    for each in worker_protections():
+        # A second wall may be missing: what counts is whether there is a cage, and whether a door was open when tried.
+        missing = "off" if each.name.startswith("no ") or each.name == "jobs" else "note"
+        advice = remedy if each.name == "jobs" and not each.active else ""
+        yield Guard(topic, "on" if each.active else missing, f"{each.name}: {said(each.detail)}", advice)
+
+
 def _on_this_machine(host: str) -> bool:
     try:
         return host == "localhost" or ip_address(host).is_loopback

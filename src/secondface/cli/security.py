@@ -26,6 +26,7 @@ def checks() -> Sequence[tuple[str, Check]]:
         (_("private networks"), guards_of_doors.private_networks),
         (_("virus scan"), guards_of_doors.scanner),
         (_("cage"), guards_of_doors.cage),
+        (_("cage of jobs"), guards_of_doors.cage_of_jobs),
         (_("user"), guards_of_files.user),
         (_("data folder"), guards_of_files.data_folder),
         (_("secrets"), guards_of_files.secrets),

@@ -21,15 +21,19 @@ from secondface.control.protected import ProtectedRegister
 from secondface.control.scheduler import LeaseDesk, Times
 from secondface.control.settlement import Settlement
 from secondface.domain.ports import Doorbell
-from secondface.errors import InvalidSetting
+from secondface.errors import CageUnavailable, InvalidSetting
 from secondface.fleet.attempt import Terms
+from secondface.fleet.caged_runs import CagedRuns, CageTerms
 from secondface.fleet.guards import Guards
 from secondface.fleet.line import RelayedBell, WorkerLine
 from secondface.fleet.local import LocalFleet, Starting
+from secondface.fleet.runs import DirectRuns, Runs
 from secondface.fleet.worker import Duties, Worker, unheard
 from secondface.fleet.workroom import Workroom
+from secondface.media.cage import worker_cage_reason
 from secondface.media.caged_task import start_inspection
 from secondface.models.sessions import OrtSessions
+from secondface.observe import log
 from secondface.pipeline.batching import SharedSessions
 from secondface.settings import ENV_PREFIX, WORKER_SECRETS, Settings, secret_variables
 from secondface.spec.schemas import plan_for
@@ -55,6 +59,7 @@ class WorkerProcess:
     worker: Worker
     stores: Stores
     line: WorkerLine | None
+    runs: Runs
 
     def run(self) -> None:
         """Work until drained: by `drain`, or because the fleet that started it says so or is gone."""
@@ -63,6 +68,7 @@ class WorkerProcess:
         try:
             self.worker.run()
         finally:
+            self.runs.close()
             self.stores.close()
 
     def drain(self) -> None:
@@ -73,7 +79,8 @@ class WorkerProcess:
 def worker(settings: Settings, name: str | None = None, line: int | None = None) -> WorkerProcess:
     """A warm worker. `line` is the descriptor of its fleet's line. Raises the errors of devices, models and stores."""
     inner = LocalDoorbell()
-    start_inspection()  # it loads beside the models
+    runs = caged_or_direct(settings)
+    start_inspection()  # both load beside the models
     wire = WorkerLine(line, inner) if line is not None else None
     bell = RelayedBell(inner, wire.ring) if wire is not None else inner
     stores = open_stores(settings)
@@ -82,9 +89,27 @@ def worker(settings: Settings, name: str | None = None, line: int | None = None)
     made = Worker(
         _duties(settings, own_name), lease_desk(settings, stores, bell), stores.objects, sessions, inner,
         workroom=Workroom(workrooms(settings), own_name), tell=wire.tell if wire is not None else unheard,
-        over=wire.over if wire is not None else unheard, guards=guards_of(settings, stores),
+        over=wire.over if wire is not None else unheard, guards=guards_of(settings, stores), runs=runs,
     )  # fmt: skip
-    return WorkerProcess(made, stores, wire)
+    return WorkerProcess(made, stores, wire, runs)
+
+
+def caged_or_direct(settings: Settings) -> Runs:
+    """Where this worker runs its jobs. Raises CageUnavailable where a cage is required and there is none."""
+    require_cage(settings)
+    reason = worker_cage_reason()
+    if settings.worker_cage == "off" or reason is not None:
+        log("worker.no_cage", "warning", reason=reason or "worker_cage is off")
+        return DirectRuns()
+    runs = CagedRuns(CageTerms(workrooms(settings)))
+    runs.start()
+    return runs
+
+
+def require_cage(settings: Settings) -> None:
+    """Raises CageUnavailable where the settings require a cage for jobs and this machine has none."""
+    if settings.worker_cage == "require" and (reason := worker_cage_reason()) is not None:
+        raise CageUnavailable(f"worker_cage is `require`, but {reason}.")
 
 
 def lease_desk(settings: Settings, stores: Stores, bell: Doorbell) -> LeaseDesk:
@@ -103,7 +128,11 @@ def guards_of(settings: Settings, stores: Stores) -> Guards:
 def local_fleet(
     settings: Settings, on_ring: Callable[[str], None], on_over: Callable[[str], None] = lambda _job_id: None
 ) -> LocalFleet:
-    """Worker processes of this machine with these settings. What they say is heard by `on_ring` and `on_over`."""
+    """Worker processes of this machine with these settings. What they say is heard by `on_ring` and `on_over`.
+
+    Raises CageUnavailable.
+    """
+    require_cage(settings)
     starting = Starting(
         command=_worker_command, environment=worker_environment(settings),
         logs=settings.data_dir.absolute() / "workers", grace_s=settings.worker_grace_s,

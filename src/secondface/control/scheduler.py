@@ -100,6 +100,10 @@ class LeaseDesk:
             ),
         )  # fmt: skip
 
+    def crash(self, lease: Lease, usage: Usage) -> None:
+        job = self._change(lease, lambda job, at_ms: jobs.crash(job, lease, at_ms, usage, self._retries))
+        self._ring(job)
+
     def preempt(self, lease: Lease, usage: Usage) -> None:
         job = self._change(lease, lambda job, at_ms: jobs.preempt(job, lease, at_ms, usage, self._retries))
         self._ring(job)

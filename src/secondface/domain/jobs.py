@@ -370,7 +370,17 @@ def lose(
     attempt = job.current
     if attempt is None or attempt.number != number:
         raise LeaseLost(job=job.id, attempt=number)
-    over = _over(job, attempt, "lost", at_ms, cause, fault="provider")
+    return _lost(_over(job, attempt, "lost", at_ms, cause, fault="provider"), at_ms, cause, retries)
+
+
+def crash(job: Job, lease: Lease, at_ms: int, usage: Usage, retries: Retries = Retries()) -> Change:
+    """The process of an attempt died, and its worker lives to say so. Raises LeaseLost."""
+    attempt = _held(job, lease)
+    over = _over(job, attempt, "lost", at_ms, "crashed", usage=usage, fault="provider")
+    return _lost(over, at_ms, "crashed", retries)
+
+
+def _lost(over: Job, at_ms: int, cause: Literal["silent", "crashed"], retries: Retries) -> Change:
     if cause == "crashed" and sum(each.cause == "crashed" for each in over.attempts) >= retries.crashes:
         ended, events = _end(over, "failed", at_ms, "crashed", error="input_poisonous")
         return ended, (_attempt_event(ended, at_ms), *events)

@@ -485,6 +485,10 @@ class Leases(Protocol):
         """Say that the attempt failed, and for which findings, if for any."""
         ...
 
+    def crash(self, lease: Lease, usage: Usage) -> None:
+        """Say that the process of the attempt died: the job is tried again alone, and is poison the second time."""
+        ...
+
     def preempt(self, lease: Lease, usage: Usage) -> None:
         """Give the job back, because the machine is taken away or drained."""
         ...

@@ -24,7 +24,7 @@ SecondfaceError                       code, fault, retryable, remedy
     ├── AuditBroken                   the audit is not what was written down, so nothing more of it is signed
     ├── MarkMissing                   an output could not be marked, so it is not handed out
     ├── SigningUnavailable            there is no key to sign outputs with
-    ├── LeaseLost, WorkerLost, InputPoisonous, StorageUnavailable, ModerationUnavailable
+    ├── LeaseLost, WorkerLost, RunCrashed, InputPoisonous, StorageUnavailable, ModerationUnavailable
     └── EncodeFailed, DiskFull, InternalFault
 
 The first line of a class's docstring is its default message, the rest is the remedy; a part that begins with
@@ -86,6 +86,7 @@ from secondface.errors.provider import (
     ModelFailed,
     ModelMissing,
     ProviderFault,
+    RunCrashed,
     ScannerUnavailable,
     StepFailed,
     StorageUnavailable,
@@ -171,6 +172,7 @@ __all__ = [
     "ReferenceFaceNotFound",
     "RequestChanged",
     "ReviewRefused",
+    "RunCrashed",
     "ScannerUnavailable",
     "ScopeMissing",
     "SecondfaceError",

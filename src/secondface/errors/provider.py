@@ -78,6 +78,16 @@ class CageUnavailable(ProviderFault):
     code = "cage_unavailable"
 
 
+class RunCrashed(ProviderFault):
+    """The process that worked on the files of a job ended by itself.
+
+    Nothing is to be done: the job is tried again alone, and you are not charged. The worker's log says how it ended.
+    """
+
+    code = "run_crashed"
+    retryable = True
+
+
 class ScannerUnavailable(ProviderFault):
     """Files cannot be scanned for malware now, so none is taken.
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import mimetypes
+import os
+import stat
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from secondface.domain.ports import (
     NO_FACTS,
@@ -34,21 +37,20 @@ from secondface.errors import (
     InternalFault,
     LeaseLost,
     ObjectMissing,
+    RunCrashed,
     SecondfaceError,
     StorageUnavailable,
     TrustProblem,
 )
 from secondface.fleet.guards import Guards
 from secondface.fleet.pixel_room import PixelRoom
+from secondface.fleet.runs import DirectRuns, RunResult, Runs, RunTask
 from secondface.observe import log
 from secondface.pipeline.batching import Seat
 from secondface.pipeline.engine import Progress
 from secondface.pipeline.meter import PhaseClock
 from secondface.pipeline.passage import Conduct
 from secondface.pipeline.people import PeopleMemory
-from secondface.pipeline.preparation import Look
-from secondface.pipeline.report import RunReport
-from secondface.pipeline.run import conduct_file
 from secondface.pipeline.sealing import sign_in_place
 from secondface.provenance.signing import ContentSigner
 from secondface.spec.marks import produce_id_of_job
@@ -77,6 +79,7 @@ class Workplace:
     room: PixelRoom
     terms: Terms
     guards: Guards = field(default_factory=Guards)
+    runs: Runs = field(default_factory=DirectRuns)
 
 
 class Attempt:
@@ -86,7 +89,7 @@ class Attempt:
         """`seat` is its share of the device; `people` are source people that other jobs may have prepared."""
         self.grant = grant
         self._leases, self._objects, self._room, self._terms = place.leases, place.objects, place.room, place.terms
-        self._guards = place.guards
+        self._guards, self._runs = place.guards, place.runs
         self._phases = PhaseClock(first="boot")
         self._stopping = threading.Event()
         self._conduct = Conduct(
@@ -163,35 +166,31 @@ class Attempt:
         self._phases.enter("fetch")
         order = WorkOrder.read(self.grant.spec)
         self._conduct.guard = self._guards.guard(order.rules)
-        paths = self._fetch(order, place)
-        request = order.run_request(lambda each: paths[each.key], place / order.output_name)
-        # Compared byte for byte on the way here, so the gateway's look was at these very files.
-        looks = {
-            paths[key]: Look(facts.width, facts.height, facts.notes)
-            for key, facts in order.facts.items()
-            if key in paths
-        }
-        report = conduct_file(
-            request, self._conduct, self._phases, content_producer=self._terms.content_producer,
-            produce_id=produce_id_of_job(self.grant.lease.job_id), name_of=lambda path: path.name,
-            room=lambda pixels: self._room.take(pixels, self._checkpoint), known=looks,
+        task = RunTask(
+            order, place, self._fetch(order, place), produce_id_of_job(self.grant.lease.job_id),
+            self._terms.content_producer,
         )  # fmt: skip
-        self._progress = report.frames, max(report.frames, self._progress[1])
-        self._faces = report.faces
-        return self._store(self._signed(report))
+        _make_folder(task.output.parent)
+        result = self._runs.run(
+            task, self._conduct, self._phases, lambda pixels: self._room.take(pixels, self._checkpoint)
+        )
+        self._progress = result.frames, max(result.frames, self._progress[1])
+        self._faces = result.faces
+        return self._store(task.output, self._signed(task.output, result))
 
-    def _signed(self, report: RunReport) -> RunReport:
-        """The same with its output signed: what reads inputs needs no key. Raises MarkMissing."""
+    def _signed(self, output: Path, result: RunResult) -> RunResult:
+        """The same with its output signed: what reads inputs needs no key. Raises MarkMissing, InternalFault."""
         signer = self._terms.signer
-        if signer is None or report.statement is None:
-            return report
-        notes = sign_in_place(report.output, signer, replace(report.statement, job=self.grant.lease.job_id))
-        return replace(report, notes=(*report.notes, *notes))
+        if signer is None or result.statement is None:
+            return result
+        open_plain(output).close()  # whoever made it is gone, so what is no link now will be none
+        notes = sign_in_place(output, signer, replace(result.statement, job=self.grant.lease.job_id))
+        return result.with_notes(notes)
 
     def _fetch(self, order: WorkOrder, place: Path) -> dict[str, Path]:
         """Every input, compared with what was accepted. Raises ObjectMissing."""
         inputs = place / "in"
-        inputs.mkdir()
+        _make_folder(inputs)
         paths: dict[str, Path] = {}
         for number, each in enumerate(order.inputs):
             paths[each.key] = inputs / f"{number}-{each.name}"
@@ -212,14 +211,14 @@ class Attempt:
         if digest.hexdigest() != given.sha256:
             raise ObjectMissing("The stored file is another one than was accepted.", key=given.key)
 
-    def _store(self, report: RunReport) -> str:
-        lease, output = self.grant.lease, report.output
+    def _store(self, output: Path, result: RunResult) -> str:
+        lease = self.grant.lease
         prefix = f"jobs/{lease.job_id}/{lease.attempt}"
-        said = json.dumps(_report_facts(report), ensure_ascii=False, default=str).encode()
+        said = json.dumps(result.facts, ensure_ascii=False, default=str).encode()
         self._put(f"{prefix}/report.json", [said], "application/json")
         kind = mimetypes.guess_type(output.name)[0] or "application/octet-stream"
         stored = self._put(f"{prefix}/{output.name}", self._chunks(output), kind)
-        self._facts = {"output_sha256": stored.sha256, "produce_id": report.produce_id}
+        self._facts = {"output_sha256": stored.sha256, "produce_id": produce_id_of_job(lease.job_id)}
         return stored.key
 
     def _put(self, key: str, chunks: Iterable[bytes], content_type: str) -> Stored:
@@ -227,7 +226,7 @@ class Attempt:
         return self._objects.put(key, chunks, content_type)
 
     def _chunks(self, path: Path) -> Generator[bytes]:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             while chunk := file.read(_CHUNK_BYTES):
                 self._checkpoint()
                 yield chunk
@@ -262,6 +261,9 @@ class Attempt:
         try:
             if self._ordered is not None:
                 self._tell(lambda usage: self._leases.stop(lease, usage))
+            elif isinstance(known, RunCrashed):
+                log("worker.run_crashed", "warning", job=lease.job_id, attempt=lease.attempt, detail=known.detail)
+                self._tell(lambda usage: self._leases.crash(lease, usage))
             elif isinstance(known, Cancelled):
                 self._tell(lambda usage: self._leases.preempt(lease, usage))
             else:
@@ -312,13 +314,21 @@ class Attempt:
                 log("worker.not_discarded", "warning", key=key, error=error.code)
 
 
-def _report_facts(report: RunReport) -> dict[str, object]:
-    """What is kept of a run beside its result; usage and prices are elsewhere."""
-    return {
-        "kind": report.kind, "width": report.width, "height": report.height, "frames": report.frames,
-        "faces": report.faces, "faces_swapped": report.faces_swapped, "swapped_frames": report.swapped_frames,
-        "unswapped": [list(each) for each in report.unswapped], "notes": list(report.notes),
-        "streams": [asdict(each) for each in report.streams], "stages": [asdict(each) for each in report.stages],
-        "produce_id": report.produce_id, "watermark": report.watermark, "watermark_held": report.watermark_held,
-        "label_waiver": report.label_waiver,
-    }  # fmt: skip
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir()
+    except OSError as error:
+        raise DiskFull(f"No folder for the attempt: {error.strerror}.") from error
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """An output for reading. Raises InternalFault for what is no plain file: whoever made it read a stranger's bytes,
+    and a link would hand out any file of this machine."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise InternalFault(f"An output cannot be opened: {error.strerror}.") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InternalFault("An output is no plain file.")
+    return os.fdopen(descriptor, "rb")

@@ -17,6 +17,7 @@ from secondface.errors import SecondfaceError
 from secondface.fleet.attempt import Attempt, Terms, Workplace
 from secondface.fleet.guards import Guards
 from secondface.fleet.pixel_room import PixelRoom
+from secondface.fleet.runs import DirectRuns, Runs
 from secondface.fleet.workroom import Workroom
 from secondface.observe import log
 from secondface.pipeline.batching import SharedSessions
@@ -60,14 +61,16 @@ class Worker:
     def __init__(  # noqa: PLR0913 - the parts that a worker is put together from
         self, duties: Duties, leases: Leases, objects: ObjectStore, sessions: SharedSessions, bell: Doorbell,
         *, workroom: Workroom, tell: Callable[[Condition, int], None] = unheard,
-        over: Callable[[str], None] = unheard, guards: Guards | None = None,
+        over: Callable[[str], None] = unheard, guards: Guards | None = None, runs: Runs | None = None,
     ) -> None:  # fmt: skip
         """`tell` hears how the worker is and how much it has done, `over` of which job an attempt is over.
 
-        `guards` judge the pictures of its attempts.
+        `guards` judge the pictures of its attempts; `runs` is where these are run, without it in this process.
         """
         self._duties, self._leases, self._sessions = duties, leases, sessions
-        self._place = Workplace(leases, objects, PixelRoom(duties.most_pixels), duties.terms, guards or Guards())
+        self._place = Workplace(
+            leases, objects, PixelRoom(duties.most_pixels), duties.terms, guards or Guards(), runs or DirectRuns()
+        )  # fmt: skip
         self._people: dict[str, PeopleMemory] = {}
         self._bell, self._workroom, self._tell, self._say_over = bell, workroom, tell, over
         self._draining = threading.Event()

@@ -91,6 +91,7 @@ STATUS: Final[Mapping[type[SecondfaceError], int]] = {
     errors.SigningUnavailable: 500,
     errors.LeaseLost: 409,
     errors.WorkerLost: 500,
+    errors.RunCrashed: 500,
     errors.InputPoisonous: 500,
     errors.StorageUnavailable: 503,
     errors.ModerationUnavailable: 503,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from secondface.errors import CageUnavailable
-from secondface.media.landlock import landlock_version, restrict_files
+from secondface.media.landlock import landlock_version, opened_rules, restrict_to
 from secondface.media.syscall_filter import allow_decoding, filter_reason, forbid_escapes, process_control
 
 _NOBODY = 65534
@@ -40,11 +40,16 @@ class Cage:
     open_files: int = 64
     readable: tuple[Path, ...] = field(default=())
     writable: tuple[Path, ...] = field(default=())
+    devices: tuple[Path, ...] = field(default=())
+    """Device nodes that may be used, not merely read."""
+    home: Path | None = None
+    """Where the process stands, so that relative paths work below folders that it may not pass. With one, root becomes
+    nobody also where there are folders; they must let nobody in."""
 
     @property
     def is_closed(self) -> bool:
         """Whether no path can be opened inside."""
-        return not self.readable and not self.writable
+        return not self.readable and not self.writable and not self.devices
 
     def words(self) -> dict[str, Any]:
         """All of this as JSON values."""
@@ -52,12 +57,15 @@ class Cage:
             "memory_bytes": self.memory_bytes, "cpu_s": self.cpu_s, "wall_s": self.wall_s,
             "output_bytes": self.output_bytes, "open_files": self.open_files,
             "readable": [str(path) for path in self.readable], "writable": [str(path) for path in self.writable],
+            "devices": [str(path) for path in self.devices],
+            "home": None if self.home is None else str(self.home),
         }  # fmt: skip
 
     @staticmethod
     def of_words(words: Mapping[str, Any]) -> Cage:
         """The cage that words() told of."""
-        paths: dict[str, Any] = {name: tuple(map(Path, words[name])) for name in ("readable", "writable")}
+        paths: dict[str, Any] = {name: tuple(map(Path, words[name])) for name in ("readable", "writable", "devices")}
+        paths["home"] = None if words["home"] is None else Path(words["home"])
         return Cage(**{**words, **paths})
 
 
@@ -93,6 +101,15 @@ def can_cage() -> bool:
     return sys.platform.startswith("linux")
 
 
+def worker_cage_reason() -> str | None:
+    """Why no process can be left some folders and no others on this machine, or None when one can."""
+    if not can_cage():
+        return "only Linux can cage a process"
+    if not landlock_version():
+        return "the kernel has no Landlock, or it is switched off"
+    return filter_reason()
+
+
 def enter(cage: Cage) -> None:
     """Give up, for good, all that decoding does not need. For a process with one thread.
 
@@ -100,18 +117,31 @@ def enter(cage: Cage) -> None:
     """
     if not cage.is_closed and not landlock_version():
         raise CageUnavailable("Landlock is needed to leave a process some folders and no others.")
-    if cage.is_closed:
-        _become_nobody()
+    if cage.home is not None:
+        os.chdir(cage.home)
+    with opened_rules(cage.readable, cage.writable, cage.devices) as rules:
+        _be_first_to_die()
+        if cage.is_closed or cage.home is not None:
+            _become_nobody()
+        _confine(cage, rules)
+
+
+def _confine(cage: Cage, rules: int | None) -> None:
     _set_limits(cage)
     # after the change of user, which takes both back
     process_control(_DEATH_SIGNAL, signal.SIGKILL)
     process_control(_DUMPABLE, 0)
     if process_control(_NO_NEW_PRIVILEGES, 1) < 0:
         raise CageUnavailable("The kernel cannot take privileges away for good.")
-    if landlock_version():
-        restrict_files(cage.readable, cage.writable)
+    if rules is not None:
+        restrict_to(rules)
     if filter_reason() is None:
         allow_decoding() if cage.is_closed else forbid_escapes()
+
+
+def nobody() -> int | None:
+    """Whom a caged process of root becomes; None for other users, who stay who they are."""
+    return _NOBODY if os.geteuid() == 0 else None
 
 
 def _become_nobody() -> None:
@@ -122,6 +152,12 @@ def _become_nobody() -> None:
         os.setgroups([])
         os.setresgid(_NOBODY, _NOBODY, _NOBODY)
         os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+
+
+def _be_first_to_die() -> None:
+    """When memory runs out the kernel looks for somebody, who should not be the one that keeps the books."""
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("500", "ascii")
 
 
 def _set_limits(cage: Cage) -> None:

@@ -18,7 +18,8 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -52,13 +53,15 @@ Task: TypeAlias = Callable[[Given], Iterable[object]]
 When it raises, the last line is `{"fault": ...}`; when the cage cannot be entered, the only one is
 `{"unavailable": ...}`.
 What its module names in LATE_MODULES is loaded before: libraries that load parts of themselves at first use. Then the
-functions that it names in BEFORE_CAGES are called, for what can be done no more inside.
+functions that it names in BEFORE_CAGES are called, for what can be done no more inside, and for what every child would
+make again; they may start no thread that stays.
 """
 
 
 @dataclass(slots=True)
 class _Child:
     status_fd: int
+    """A socket: hung up by whoever waits for the child, it means that the child is to die."""
     ends_at: float
     overran: bool = False
 
@@ -92,10 +95,11 @@ def main(control_fd: int, task_name: str) -> None:
         ready = dict(poller.poll(_time_left_ms(children)))
         if awake in ready:
             os.read(awake, 4096)
-        if control.fileno() in ready and not _take(control, task, children):
+        _end_unwanted(children, ready, poller)
+        if control.fileno() in ready and not _take(control, task, children, poller):
             break
         _end_overdue(children)
-        _reap(children)
+        _reap(children, poller)
     for pid in children:
         os.kill(pid, signal.SIGKILL)
     # its starter waits, and there is nothing to tidy up
@@ -112,7 +116,7 @@ def _time_left_ms(children: dict[int, _Child]) -> int | None:
     return max(0, int((min(child.ends_at for child in children.values()) - time.monotonic()) * 1000) + 1)
 
 
-def _take(control: socket.socket, task: Task, children: dict[int, _Child]) -> bool:
+def _take(control: socket.socket, task: Task, children: dict[int, _Child], poller: select.poll) -> bool:
     """Start the child that the next message asks for; False when there will be no more messages."""
     message, descriptors, _, _ = socket.recv_fds(control, _MESSAGE_BYTES, MOST_FILES + 2)
     if not message:
@@ -126,6 +130,7 @@ def _take(control: socket.socket, task: Task, children: dict[int, _Child]) -> bo
     for descriptor in (result_fd, *files):
         os.close(descriptor)
     children[pid] = _Child(status_fd, time.monotonic() + cage.wall_s)
+    poller.register(status_fd, select.POLLIN | select.POLLRDHUP)
     return True
 
 
@@ -171,7 +176,15 @@ def _end_overdue(children: dict[int, _Child]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _reap(children: dict[int, _Child]) -> None:
+def _end_unwanted(children: dict[int, _Child], ready: Mapping[int, int], poller: select.poll) -> None:
+    """Kill those whose end nobody waits for any more, and those that somebody wants to end."""
+    for pid, child in children.items():
+        if child.status_fd in ready:
+            poller.unregister(child.status_fd)
+            os.kill(pid, signal.SIGKILL)
+
+
+def _reap(children: dict[int, _Child], poller: select.poll) -> None:
     while children:
         pid, status, used = os.wait4(-1, os.WNOHANG)
         if pid == 0:
@@ -180,8 +193,10 @@ def _reap(children: dict[int, _Child]) -> None:
         cpu_us = int((used.ru_utime + used.ru_stime) * 1e6)
         try:
             os.write(child.status_fd, ENDING.pack(status, used.ru_maxrss * 1024, cpu_us, child.overran))
-        except BrokenPipeError:
+        except (BrokenPipeError, ConnectionResetError):
             # nobody waits for it any more
             pass
         finally:
+            with suppress(KeyError):
+                poller.unregister(child.status_fd)
             os.close(child.status_fd)

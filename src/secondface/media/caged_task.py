@@ -17,11 +17,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from io import FileIO
 from pathlib import Path
+from typing import Self
 
 from secondface.errors import CageUnavailable
 from secondface.media.cage import Cage, can_cage
@@ -62,8 +64,9 @@ class Outcome:
 class CagedTask:
     """One task, by `module:function`, and the process that forks a caged child for each call. Safe in any thread."""
 
-    def __init__(self, task: str) -> None:
-        self._task = task
+    def __init__(self, task: str, around: Sequence[str] = ()) -> None:
+        """`around` is a program that starts the forking process inside of walls of its own."""
+        self._task, self._around = task, tuple(around)
         self._guard = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -84,12 +87,23 @@ class CagedTask:
         self, files: Sequence[tuple[int, str]], argument: object, cage: Cage, most_bytes: int = 1 << 20
     ) -> Outcome:
         """Run the task on open `files` (descriptor and name) in a child of its own. Raises CageUnavailable."""
-        words = {"names": [name for _, name in files], "argument": argument, "cage": cage.words()}
-        message = json.dumps(words).encode()
         for last_try in (False, True):
-            outcome = self._try(message, [descriptor for descriptor, _ in files], cage, most_bytes)
+            with self.begin(files, argument, cage) as child:
+                outcome = child.outcome(most_bytes)
             if outcome is not None:
                 return outcome
+            if not last_try:
+                self.close()
+        raise CageUnavailable("The process that starts caged processes ends at once.")
+
+    def begin(self, files: Sequence[tuple[int, str]], argument: object, cage: Cage) -> CagedChild:
+        """The same for a caller who has to do with the child meanwhile. Raises CageUnavailable."""
+        words = {"names": [name for _, name in files], "argument": argument, "cage": cage.words()}
+        message, descriptors = json.dumps(words).encode(), [descriptor for descriptor, _ in files]
+        for last_try in (False, True):
+            child = self._try(message, descriptors, cage)
+            if child is not None:
+                return child
             if not last_try:
                 self.close()
         raise CageUnavailable("The process that starts caged processes ends at once.")
@@ -121,7 +135,7 @@ class CagedTask:
         environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _BOOT, json.dumps(words)],
+                [*self._around, sys.executable, "-I", "-c", _BOOT, json.dumps(words)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),), env=environment, cwd="/", start_new_session=True,
             )  # fmt: skip
@@ -133,44 +147,89 @@ class CagedTask:
         self._control, self._owner = ours, os.getpid()
         return ours
 
-    def _try(self, message: bytes, files: list[int], cage: Cage, most_bytes: int) -> Outcome | None:
+    def _try(self, message: bytes, files: list[int], cage: Cage) -> CagedChild | None:
         """None when the forking process is gone."""
-        (result_fd, result_end), (status_fd, status_end) = os.pipe(), os.pipe()
-        with open(result_fd, "rb", buffering=0) as result, open(status_fd, "rb", buffering=0) as status:  # noqa: PTH123
-            try:
-                with self._guard:
-                    socket.send_fds(self._started(), [message], [result_end, status_end, *files])
-            except (BrokenPipeError, ConnectionResetError):
-                return None
-            finally:
-                os.close(result_end)
-                os.close(status_end)
-            return _outcome(result, status, time.monotonic() + cage.wall_s + _LOADING_S, most_bytes)
+        (result_fd, result_end), (status, status_end) = os.pipe(), socket.socketpair()
+        result = open(result_fd, "rb", buffering=0)  # noqa: PTH123, SIM115  a descriptor; the child's owner closes it
+        try:
+            with self._guard:
+                socket.send_fds(self._started(), [message], [result_end, status_end.fileno(), *files])
+        except (BrokenPipeError, ConnectionResetError):
+            result.close()
+            status.close()
+            return None
+        except BaseException:
+            result.close()
+            status.close()
+            raise
+        finally:
+            os.close(result_end)
+            status_end.close()
+        return CagedChild(result, status, time.monotonic() + cage.wall_s + _LOADING_S)
 
 
-def _outcome(result: FileIO, status: FileIO, give_up_at: float, most_bytes: int) -> Outcome | None:
-    """Read both pipes until the child's end is told; None when nobody is left to tell it."""
-    poller = select.poll()
-    poller.register(result, select.POLLIN)
-    poller.register(status, select.POLLIN)
-    words, too_wordy = bytearray(), False
-    while ready := {number for number, _ in poller.poll(max(0, int((give_up_at - time.monotonic()) * 1000)))}:
-        if not result.closed and result.fileno() in ready:
-            part = result.read(1 << 16) or b""
-            words += part
-            too_wordy = len(words) > most_bytes
-            if not part or too_wordy:
-                poller.unregister(result)
-                result.close()
-        else:
-            # only now that no more words wait, so that they are complete
-            ending = status.read(ENDING.size) or b""
-            if len(ending) != ENDING.size:
-                return None
-            code, peak_bytes, cpu_us, overran = ENDING.unpack(ending)
-            lines = () if too_wordy else tuple(bytes(words).split(b"\n")[:-1])
-            return Outcome(lines, code, peak_bytes, cpu_us / 1e6, overran, too_wordy)
-    return None
+class CagedChild:
+    """A child under way. Leaving it as a context manager ends it."""
+
+    def __init__(self, result: FileIO, status: socket.socket, give_up_at: float) -> None:
+        self._result, self._status, self._give_up_at = result, status, give_up_at
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Whoever starts children kills one whose end nobody waits for."""
+        self._result.close()
+        self._status.close()
+
+    def kill(self) -> None:
+        """Let it end at once; outcome() tells when it has."""
+        with suppress(OSError):
+            self._status.shutdown(socket.SHUT_WR)
+
+    def outcome(
+        self, most_bytes: int = 1 << 20, *, hear: Mapping[int, Callable[[], bool]] | None = None,
+        look: Callable[[], None] = lambda: None, look_every_s: float = _LOADING_S,
+    ) -> Outcome | None:  # fmt: skip
+        """Read its words until its end is told; None when nobody is left to tell it.
+
+        `hear` is called when its descriptor can be read, until it says False; `look` every so often. What they raise
+        is raised here, and the child goes on until it is left or killed.
+        """
+        waits = dict(hear or {})
+        poller = select.poll()
+        for each in (self._result, self._status, *waits):
+            poller.register(each, select.POLLIN)
+        words, too_wordy = bytearray(), False
+        while (left_s := self._give_up_at - time.monotonic()) > 0:
+            ready = {number for number, _ in poller.poll(int(min(left_s, look_every_s) * 1000) + 1)}
+            look()
+            for number in ready & waits.keys():
+                if not waits[number]():
+                    poller.unregister(number)
+                    del waits[number]
+            if not self._result.closed and self._result.fileno() in ready:
+                part = self._result.read(1 << 16) or b""
+                words += part
+                too_wordy = len(words) > most_bytes
+                if not part or too_wordy:
+                    poller.unregister(self._result)
+                    self._result.close()
+            elif self._status.fileno() in ready and not ready & waits.keys():
+                # only now that no more words wait, so that they are complete
+                return self._ending(words, too_wordy=too_wordy)
+        return None
+
+    def _ending(self, words: bytearray, *, too_wordy: bool) -> Outcome | None:
+        try:
+            ending = self._status.recv(ENDING.size)
+        except OSError:
+            return None
+        if len(ending) != ENDING.size:
+            return None
+        code, peak_bytes, cpu_us, overran = ENDING.unpack(ending)
+        lines = () if too_wordy else tuple(bytes(words).split(b"\n")[:-1])
+        return Outcome(lines, code, peak_bytes, cpu_us / 1e6, overran, too_wordy)
 
 
 @lru_cache(maxsize=8)

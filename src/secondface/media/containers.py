@@ -38,7 +38,7 @@ _NOT_WRITABLE = frozenset(
 
 def local_url(path: Path) -> str:
     """The name under which FFmpeg opens exactly this file, whatever characters its name has."""
-    return f"file:{path.absolute()}"
+    return f"file:{path}"
 
 
 def open_input(path: Path, format_name: str, hardware: HWAccel | None = None) -> InputContainer:

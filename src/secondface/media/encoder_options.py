@@ -60,6 +60,7 @@ _GPU = {
 }
 GPU_MAKERS = tuple(_GPU)
 """The ends of the names of GPU encoders, in the order in which they are tried."""
+_CARDS = frozenset({*GPU_MAKERS, "gpu", "cuvid", "cuda", "vdpau", "vulkan", "drm", "opencl"})
 
 
 def family_of(encoder: str) -> EncoderFamily:
@@ -69,6 +70,11 @@ def family_of(encoder: str) -> EncoderFamily:
         gpu = ", ".join(f"CODEC_{maker}" for maker in GPU_MAKERS)
         raise InvalidOption(f"encoder {encoder}: choose one of {', '.join(_CPU)}, {gpu} (as h264_nvenc), or gpu")
     return found
+
+
+def is_of_card(name: str | None) -> bool:
+    """Whether an encoder, decoder or device of that name is a graphics card's."""
+    return name is not None and name.rpartition("_")[2] in _CARDS
 
 
 def codec_of(encoder: str) -> str:

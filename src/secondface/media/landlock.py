@@ -6,10 +6,12 @@ Decides nothing; knows the kernel's interface (linux/landlock.h) by way of ctype
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
@@ -46,7 +48,22 @@ def restrict_files(readable: Sequence[Path] = (), writable: Sequence[Path] = ())
     Takes effect on this thread and what it starts; cannot be undone. The thread must have set no_new_privs.
     Raises OSError.
     """
+    with opened_rules(readable, writable) as rules:
+        restrict_to(_checked(-errno.ENOSYS) if rules is None else rules)
+
+
+@contextmanager
+def opened_rules(
+    readable: Sequence[Path] = (), writable: Sequence[Path] = (), devices: Sequence[Path] = ()
+) -> Generator[int | None]:
+    """A handle of the rules of restrict_files(), for a process that is about to lose its right to open those paths.
+
+    `devices` may be spoken to as well. None where the kernel has no Landlock. Raises OSError.
+    """
     version = landlock_version()
+    if not version:
+        yield None
+        return
     rights = _file_rights(version)
     ruleset = _Ruleset(rights, 0b11 if version >= 4 else 0, 0b11 if version >= 6 else 0)
     size = 24 if version >= 6 else 16 if version >= 4 else 8
@@ -56,9 +73,16 @@ def restrict_files(readable: Sequence[Path] = (), writable: Sequence[Path] = ())
             _allow(handle, path, _READ & rights)
         for path in writable:
             _allow(handle, path, rights & ~_IOCTL_DEVICE)
-        _checked(_system_call(_RESTRICT_SELF, handle, 0))
+        for path in devices:
+            _allow(handle, path, rights & (_OF_FILES | _IOCTL_DEVICE))
+        yield handle
     finally:
         os.close(handle)
+
+
+def restrict_to(handle: int) -> None:
+    """Put the rules of opened_rules() on this thread, for good. Raises OSError."""
+    _checked(_system_call(_RESTRICT_SELF, handle, 0))
 
 
 def _file_rights(version: int) -> int:
@@ -71,7 +95,7 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
     descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            rights &= _OF_FILES | _TRUNCATE
+            rights &= _OF_FILES | _TRUNCATE | _IOCTL_DEVICE
         rule = _PathBeneath(rights, descriptor)
         _checked(_system_call(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0))
     finally:

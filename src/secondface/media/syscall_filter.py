@@ -179,7 +179,11 @@ def _install(machine: _Machine, body: list[_Step]) -> None:
         (_LOAD, 0, 0, _ARCHITECTURE_AT), (_JUMP_EQUAL, 1, 0, machine.audit), (_RETURN, 0, 0, _FAIL | errno.EPERM),
         (_LOAD, 0, 0, _NUMBER_AT), (_JUMP_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _FAIL | errno.EPERM),
     ]  # fmt: skip
-    steps = head + body
+    install(head + body)
+
+
+def install(steps: Sequence[_Step]) -> None:
+    """Put a filter program on this thread and what it starts, for good. Raises OSError."""
     program = (_Instruction * len(steps))(*(_Instruction(*step) for step in steps))
     result = process_control(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(_Program(len(steps), program)))
     if result < 0:

@@ -2,14 +2,15 @@
 
 Decides which frames are looked at (the first, the last, those after cuts, one a second), and what follows from an
 opinion. A refusal is raised before anything is handed out; a doubt is kept in `findings`. Must not know who is asked.
+A run sees a `Watch`: its guard, or the near end of one in another process, which cannot be talked over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, Protocol
 
 from secondface.errors import ContentRefused, SourceProtected
 from secondface.frames import ArrayFrame, Float, Frame, FrameWork, Sessions
@@ -36,6 +37,40 @@ class Finding:
     frame: int = 0
     at_ms: int | None = None
     score_permille: int | None = None
+
+
+class Watch(Protocol):
+    """What a run asks of whoever watches it."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found so far; none where the guard itself keeps it."""
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """How many pictures are best judged together; 0 where nobody judges."""
+        ...
+
+    def look(self, number: int, picture: PersonPicture, identity: Float | None, sessions: Sessions) -> SourceLook:
+        """Judge a source picture before work is spent on it. Raises what refuses it."""
+        ...
+
+    def lacks(self, looks: Sequence[SourceLook]) -> bool:
+        """Whether some of these pictures have not been judged."""
+        ...
+
+    def check(self, looks: Sequence[SourceLook]) -> None:
+        """Judge pictures that were looked at, now or in an earlier run. Raises what refuses them."""
+        ...
+
+    def watch(self, works: Iterable[FrameWork], name: str, sessions: Sessions) -> Iterator[FrameWork]:
+        """The same frames, looked at on their way. Raises what refuses them."""
+        ...
+
+    def judge(self, samples: Sequence[Sample], name: str, sessions: Sessions) -> None:
+        """Judge samples of the target. Raises what refuses them."""
+        ...
 
 
 class Guard:
@@ -87,39 +122,23 @@ class Guard:
 
     # ---- the target --------------------------------------------------------------------------------------------------
 
+    @property
+    def at_once(self) -> int:
+        """How many pictures are best judged together; 0 where nobody judges."""
+        return 0 if self._moderation is None else self._moderation.at_once
+
     def watch(self, works: Iterable[FrameWork], name: str, sessions: Sessions) -> Iterator[FrameWork]:
         """The same frames, looked at on their way; the last one passes when all have been judged.
 
         Raises ContentRefused, and what the judge raises.
         """
         if self._moderation is None:
-            yield from works
-            return
-        due, waiting = Fraction(0), list[Sample]()
-        held: list[FrameWork] = []  # a generator that holds on to what it yielded keeps one more frame alive
-        judged = -1
-        for work in works:
-            while held:
-                yield held.pop()
-            frame = work.frame
-            time = (frame.pts or 0) * frame.time_base
-            if judged < 0 or work.change == "cut" or time >= due:
-                due, judged = time + _EVERY_S, frame.index
-                waiting.append(_sample(frame))
-                if len(waiting) >= self._moderation.at_once:
-                    self._judge(name, waiting, sessions)
-            held.append(work)
-            del frame, work
-        if held and held[0].frame.index != judged:
-            waiting.append(_sample(held[0].frame))
-        self._judge(name, waiting, sessions)
-        while held:
-            yield held.pop()
+            return iter(works)
+        return sampled(works, self.at_once, lambda samples: self.judge(samples, name, sessions))
 
-    def _judge(self, name: str, waiting: list[Sample], sessions: Sessions) -> None:
+    def judge(self, samples: Sequence[Sample], name: str, sessions: Sessions) -> None:
+        """Judge samples of the target. Raises ContentRefused, and what the judge raises."""
         assert self._moderation is not None
-        samples = waiting.copy()
-        waiting.clear()
         for sample, opinions in zip(samples, self._moderation.judge(samples, sessions), strict=True):
             self._weigh(name, sample.place, opinions)
 
@@ -165,6 +184,31 @@ class Guard:
         raise ContentRefused(
             f"{name}: the rule {rule} refuses frame {frame} at {seconds} s, {opinion.score:.0%} sure.", findings=found
         )
+
+
+def sampled(works: Iterable[FrameWork], at_once: int, judge: Callable[[Sequence[Sample]], None]) -> Iterator[FrameWork]:
+    """The same frames; samples go to `judge`, so many at a time, and the last frame passes after all of them."""
+    due, waiting = Fraction(0), list[Sample]()
+    held: list[FrameWork] = []  # a generator that holds on to what it yielded keeps one more frame alive
+    sampled_last = -1
+    for work in works:
+        while held:
+            yield held.pop()
+        frame = work.frame
+        time = (frame.pts or 0) * frame.time_base
+        if sampled_last < 0 or work.change == "cut" or time >= due:
+            due, sampled_last = time + _EVERY_S, frame.index
+            waiting.append(_sample(frame))
+            if len(waiting) >= at_once:
+                judge(waiting)
+                waiting = []
+        held.append(work)
+        del frame, work
+    if held and held[0].frame.index != sampled_last:
+        waiting.append(_sample(held[0].frame))
+    judge(waiting)
+    while held:
+        yield held.pop()
 
 
 def _kept(opinions: tuple[Opinion, ...] | None) -> tuple[Opinion, ...] | None:

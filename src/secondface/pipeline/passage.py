@@ -28,7 +28,7 @@ from secondface.pipeline.engine import (
     frames_in_flight,
     run_stages,
 )
-from secondface.pipeline.guard import Guard
+from secondface.pipeline.guard import Watch
 from secondface.pipeline.meter import MemoryPeak
 from secondface.pipeline.people import (
     PeopleMemory,
@@ -82,7 +82,7 @@ class Conduct:
     """Source people that earlier runs prepared."""
     signer: ContentSigner | None = None
     """Signs the output before it gets its name; None where another process does it afterwards."""
-    guard: Guard | None = None
+    guard: Watch | None = None
     """Who judges the pictures of this run; none: nobody does."""
     target_name: str = "target"
     """What messages call the target."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -97,10 +97,18 @@ class PeopleMemory:
     It lives as long as whoever runs the runs wants it to; at most `most` sets of people are kept, the latest used.
     """
 
-    def __init__(self, most: int = 2) -> None:
+    def __init__(self, most: int = 2, kept: Mapping[str, SourcePeople] | None = None) -> None:
         self._most = most
-        self._kept: dict[str, SourcePeople] = {}
+        self._kept: dict[str, SourcePeople] = dict(kept or {})
         self._guard = threading.Lock()
+        self.packed = b""
+        """The same as a caged run left it. Never opened outside of a cage."""
+
+    @property
+    def kept(self) -> Mapping[str, SourcePeople]:
+        """What is remembered at the moment, by what `recall` knows it by; the latest used comes last."""
+        with self._guard:
+            return dict(self._kept)
 
     def holds(self, sources: Sequence[Sequence[PersonPicture]]) -> bool:
         """Whether the people of these pictures are known at the moment."""

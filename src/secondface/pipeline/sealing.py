@@ -33,6 +33,9 @@ from secondface.spec.schemas import RunRequest
 _IN_MEMORY_BYTES = 32 << 20
 _BLOCK_BYTES = 1 << 20
 _OTHER_FORMATS = {"matroska,webm": "video/x-matroska", "BMP": "image/bmp", "mpegts": "video/mp2t", "avi": "video/avi"}
+_UNNAMED_FORMAT = "application/octet-stream"
+MEDIA_TYPES = frozenset({*FORMATS.values(), *_OTHER_FORMATS.values(), _UNNAMED_FORMAT})
+"""All that can be said of an input's format."""
 
 
 @dataclass(slots=True)
@@ -98,24 +101,29 @@ def sign_in_place(path: Path, signer: ContentSigner, said: Statement) -> tuple[s
     return notes
 
 
+def ingredient_of(role: Role, path: Path) -> Ingredient:
+    """What is signed about an input, for a process that may read it."""
+    name = sniff(path).format_name
+    media_type = FORMATS.get(name) or _OTHER_FORMATS.get(name, _UNNAMED_FORMAT)
+    return Ingredient(role, media_type, _own_label(path))
+
+
 def statement_of(
-    request: RunRequest, plan: Plan, produce_id: str, now: Callable[[], datetime] = lambda: datetime.now(UTC)
-) -> Statement:
-    """What is signed about the output of a request, whose inputs have been looked at in the cage."""
+    request: RunRequest, plan: Plan, produce_id: str, now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ingredient: Callable[[Role, Path], Ingredient] = ingredient_of,
+) -> Statement:  # fmt: skip
+    """What is signed about the output of a request, whose inputs have been looked at in the cage.
+
+    `ingredient` is asked for the target, then for the sources in their order.
+    """
     people = [image for person in request.sources for image in person.images]
     given: list[tuple[Role, Path]] = [("target", request.target), *(("source", path) for path in people)]
     return Statement(
         produce_id=produce_id,
         made_at=now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         steps=tuple(step.name for step in plan.frame_steps),
-        inputs=tuple(_ingredient(role, path) for role, path in given),
+        inputs=tuple(ingredient(role, path) for role, path in given),
     )
-
-
-def _ingredient(role: Role, path: Path) -> Ingredient:
-    name = sniff(path).format_name
-    media_type = FORMATS.get(name) or _OTHER_FORMATS.get(name, "application/octet-stream")
-    return Ingredient(role, media_type, _own_label(path))
 
 
 def _own_label(path: Path) -> AigcLabel | None:

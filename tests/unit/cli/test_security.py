@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from secondface.cli import guards_of_books, guards_of_doors, guards_of_files, security
+from secondface.cli import doctor, guards_of_books, guards_of_doors, guards_of_files, security
 from secondface.cli.commands import Session
 from secondface.cli.exits import NEGATIVE, OK
 from secondface.cli.guard import Check, Guard
@@ -30,6 +30,7 @@ from secondface.control.accounts import Accounts
 from secondface.control.auth import Keyring
 from secondface.domain.accounts import Account, Plan
 from secondface.errors import StorageUnavailable
+from secondface.media.cage import worker_cage_reason
 from secondface.settings import Settings, load_settings
 from secondface.storage import migrations
 from secondface.storage.machine import RandomIds
@@ -97,6 +98,27 @@ def test_which_networks_reach_the_port(tmp_path: Path, settings: dict[str, Any],
 )  # fmt: skip
 def test_plain_connections_are_seen(tmp_path: Path, settings: dict[str, Any], expected: str) -> None:
     assert states(guards_of_doors.encryption, own(tmp_path, **settings)) == [expected]
+
+
+def test_jobs_without_a_cage_are_seen(tmp_path: Path) -> None:
+    assert states(guards_of_doors.cage_of_jobs, own(tmp_path, worker_cage="off")) == ["off"]
+    (shown,) = doctor_of_jobs(own(tmp_path, worker_cage="off"))[:1]
+    assert shown == ("note", "the setting worker_cage switches it off")
+
+
+@pytest.mark.skipif(worker_cage_reason() is not None, reason=f"no cage here: {worker_cage_reason()}")
+def test_the_doors_of_a_jobs_cage_are_tried(tmp_path: Path) -> None:
+    seen = look(guards_of_doors.cage_of_jobs, own(tmp_path))
+    assert "off" not in [state for state, _ in seen]
+    tried = [text for state, text in seen if state == "on" and text.startswith("no ") and "tried, and refused" in text]
+    assert len(tried) >= 4
+    shown = doctor_of_jobs(own(tmp_path))
+    assert any("by seccomp and Landlock" in text for _, text in shown), "which cage is in use"
+    assert any(text.startswith("bubblewrap: ") for _, text in shown)
+
+
+def doctor_of_jobs(session: Session) -> list[tuple[str, str]]:
+    return [(each.state, each.detail) for each in doctor._worker_cage(session)]  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.fixture

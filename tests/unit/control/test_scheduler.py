@@ -66,6 +66,7 @@ def test_a_silent_worker_loses_the_job_and_its_completion_changes_nothing(servic
         lambda: service.desk.fail(zombie, active(9_500), error="e", fault="caller", retryable=False),
         lambda: service.desk.stop(zombie, active(9_500)),
         lambda: service.desk.preempt(zombie, active(9_500)),
+        lambda: service.desk.crash(zombie, active(9_500)),
         lambda: service.desk.cut(zombie, 3),
     ):
         with pytest.raises(LeaseLost):
@@ -170,6 +171,16 @@ def test_a_crash_is_not_waited_for_and_two_are_poison(service: Service) -> None:
     assert service.claim("w2").alone
     assert service.desk.worker_crashed("w2") == 1
     assert service.job(job.id).error == "input_poisonous"
+    settled(service, 0)
+
+
+def test_a_run_that_died_goes_back_at_once_to_run_alone(service: Service) -> None:
+    job = service.submit().job
+    service.desk.crash(service.claim("w1").lease, active(3_000))
+    assert service.bell.wait(["a10g"], 0)
+    assert service.desk.claim(Offer(worker="w2", tiers=("a10g",), alone=False)) is None
+    service.desk.crash(service.claim("w1").lease, active(3_000))
+    assert (service.job(job.id).state, service.job(job.id).error) == ("failed", "input_poisonous")
     settled(service, 0)
 
 

@@ -111,6 +111,7 @@ def test_a_zombie_changes_nothing() -> None:
         lambda: jobs.succeed(job, zombie, 22_000, active(1), "x"),
         lambda: jobs.fail(job, zombie, 22_000, active(1), "e", "caller"),
         lambda: jobs.preempt(job, zombie, 22_000, active(1)),
+        lambda: jobs.crash(job, zombie, 22_000, active(1)),
         lambda: jobs.stop(job, zombie, 22_000, active(1)),
         lambda: jobs.lose(job, 1, 22_000, "silent"),
     ):
@@ -254,6 +255,20 @@ def test_an_input_that_ends_two_workers_is_poison() -> None:
     assert (job.state, job.suspect) == ("queued", True)
     job, _ = jobs.claim(job, "w2", 4_000, LEASE_MS)
     job, _ = jobs.lose(job, 2, 5_000, "crashed")
+    assert (job.state, job.error) == ("failed", "input_poisonous")
+
+
+def test_a_run_that_crashes_twice_is_poison_whether_or_not_its_worker_lives() -> None:
+    job, lease = leased()
+    job, events = jobs.crash(job, lease, 3_000, active(700))
+    assert (job.state, job.suspect, job.attempts[0].cause, job.attempts[0].usage) == (
+        "queued", True, "crashed", active(700),
+    )  # fmt: skip
+    assert events[0].kind == "attempt.lost"
+    job, _ = jobs.claim(job, "w2", 4_000, LEASE_MS)
+    with pytest.raises(LeaseLost):
+        jobs.crash(job, lease, 4_500, active(1))
+    job, _ = jobs.crash(job, jobs.lease_of(job), 5_000, active(10))
     assert (job.state, job.error) == ("failed", "input_poisonous")
 
 

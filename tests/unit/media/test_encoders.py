@@ -8,7 +8,7 @@ from av.codec.context import CodecContext
 
 from secondface.errors import CodecUnavailable, InvalidOption, OutputFormatUnsupported
 from secondface.media import encoders
-from secondface.media.encoder_options import family_of, ffmpeg_options
+from secondface.media.encoder_options import family_of, ffmpeg_options, is_of_card
 from secondface.media.encoders import VideoOptions, choose_encoder, container_for, require_encodable, why_not
 from secondface.media.layouts import PlaneLayout, layout_of
 
@@ -136,3 +136,13 @@ def test_names_are_read_in_any_case() -> None:
     assert [container_for(name) for name in ("a.MP4", "b.m4v", "c.Mov", "d.MKV", "e.webm")] == [
         "mp4", "mp4", "mov", "matroska", "webm",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["gpu", "h264_nvenc", "av1_qsv", "hevc_vaapi", "h264_cuvid", "cuda", "vulkan"])
+def test_the_names_of_cards(name: str) -> None:
+    assert is_of_card(name)
+
+
+@pytest.mark.parametrize("name", [None, "libx264", "libvpx-vp9", "libdav1d", "h264", "wrapped_avframe"])
+def test_the_names_of_processors(name: str | None) -> None:
+    assert not is_of_card(name)
