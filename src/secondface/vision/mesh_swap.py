@@ -26,8 +26,6 @@ _MOST_REMEMBERED = 64
 """People at once; a long film has more passers-by than that."""
 _MEASURE_EVERY = 3
 """Sharpness and grain change slowly, so a stream is measured on every third frame."""
-_RESHAPE_EVERY = 2
-"""And so do proportions, which are eased in over ten frames."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +57,7 @@ class _Memory:
     """What is remembered of a person between frames, so that nothing flickers."""
 
     scene: int
-    prepared: int = 0
     frames: int = 0
-    """That were blended, which may be done by another thread."""
     step: Float | None = None
     """How the points move, in face widths."""
     texture: TextureGains | None = None
@@ -107,10 +103,8 @@ class MeshSwapper:
             return None
         atlas = self._sources[face.source].atlas
         memory = self._remember(face.track_id, scene)
-        if memory.step is None or memory.prepared % _RESHAPE_EVERY == 0:
-            step = proportion_step(face.points, atlas.shape, self._options.shape)
-            memory.step = step if memory.step is None else memory.step + np.float32(0.28) * (step - memory.step)
-        memory.prepared += 1
+        step = proportion_step(face.points, atlas.shape, self._options.shape)
+        memory.step = step if memory.step is None else memory.step + np.float32(0.15) * (step - memory.step)
         layout = lay_out(frame, face, memory.step, self._options.feather, memory.light and memory.light.points)
         if layout is None:
             return None
