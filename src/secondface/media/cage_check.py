@@ -40,12 +40,13 @@ def try_doors(given: Given) -> Iterator[object]:  # noqa: ARG001  the shape of a
     doors: dict[str, Callable[[], object]] = {
         "other file": lambda: os.close(os.open("/", os.O_RDONLY)),
         "socket": lambda: socket.socket().close(),
-        "second process": _fork,
+        "second process": second_process,
     }
-    yield {door: _opens(attempt) for door, attempt in doors.items()}
+    yield {door: opens(attempt) for door, attempt in doors.items()}
 
 
-def _opens(attempt: Callable[[], object]) -> bool:
+def opens(attempt: Callable[[], object]) -> bool:
+    """Whether a door that is tried is open."""
     try:
         attempt()
     except OSError:
@@ -53,7 +54,8 @@ def _opens(attempt: Callable[[], object]) -> bool:
     return True
 
 
-def _fork() -> None:
+def second_process() -> None:
+    """Start a process and wait for its end. Raises OSError where that is not allowed."""
     pid = os.fork()
     if pid == 0:
         os._exit(0)

@@ -17,6 +17,7 @@ from typing import Any, cast
 from secondface.errors import CageUnavailable
 from secondface.media.bubblewrap import bubblewrap_program, bubblewrap_reason, library_folders, walls
 from secondface.media.cage import Cage, Protection, nobody, worker_cage_reason
+from secondface.media.cage_check import opens, second_process
 from secondface.media.caged_process import Given
 from secondface.media.caged_task import CagedTask
 from secondface.media.landlock import landlock_version
@@ -78,22 +79,7 @@ def try_doors(given: Given) -> Iterator[object]:
     doors: dict[str, Callable[[], object]] = {
         "other job's file": Path(given.argument).read_bytes,
         "socket": lambda: socket.socket().close(),
-        "second process": _fork,
+        "second process": second_process,
         "word to the worker": lambda: os.kill(os.getppid(), 0),
     }
-    yield [[door, _opens(attempt)] for door, attempt in doors.items()]
-
-
-def _opens(attempt: Callable[[], object]) -> bool:
-    try:
-        attempt()
-    except OSError:
-        return False
-    return True
-
-
-def _fork() -> None:
-    pid = os.fork()
-    if pid == 0:
-        os._exit(0)
-    os.waitpid(pid, 0)
+    yield [[door, opens(attempt)] for door, attempt in doors.items()]
