@@ -19,6 +19,7 @@ from secondface.media import syscall_filter as filters
 
 PROFILE = Path(__file__).parents[2] / "deploy" / "seccomp.json"
 HEADER = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
+INSTALL = "the header of the system calls of x86-64 is not installed: apt-get install linux-libc-dev"
 _LINE = re.compile(r"#define __NR_(\w+) (\d+)")
 _LOAD, _AND, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000

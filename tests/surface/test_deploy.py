@@ -35,7 +35,7 @@ ESCAPES = (
 )  # fmt: skip
 
 
-@pytest.mark.skipif(PARSER is None, reason="apparmor_parser is not installed")
+@pytest.mark.skipif(PARSER is None, reason="apparmor_parser is not installed: apt-get install apparmor")
 def test_the_apparmor_profile_is_understood() -> None:
     assert PARSER is not None
     done = subprocess.run(
@@ -50,7 +50,7 @@ def test_the_apparmor_profile_is_understood() -> None:
     assert names.stdout.split() == ["secondface"]
 
 
-@pytest.mark.skipif(PARSER is None, reason="apparmor_parser is not installed")
+@pytest.mark.skipif(PARSER is None, reason="apparmor_parser is not installed: apt-get install apparmor")
 def test_a_slip_in_the_apparmor_profile_is_seen(tmp_path: Path) -> None:
     assert PARSER is not None
     broken = tmp_path / "profile"
@@ -79,7 +79,7 @@ def test_the_seccomp_profile_leaves_no_way_out_of_a_container() -> None:
     assert {"socket", "clone", "personality"}.isdisjoint(allowed), "only with certain arguments"
 
 
-@pytest.mark.skipif(not container_filter.HEADER.exists(), reason="no header of system calls here")
+@pytest.mark.skipif(not container_filter.HEADER.exists(), reason=container_filter.INSTALL)
 def test_the_seccomp_profile_names_real_calls() -> None:
     named = {name for rule in container_filter.rules() for name in rule["names"]}
     assert named - container_filter.numbers().keys() <= {"futex_waitv", "landlock_restrict_self"}
@@ -110,7 +110,7 @@ def service(tmp_path: Path) -> Iterator[tuple[httpx.Client, subprocess.Popen[str
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not container_filter.can_filter(), reason="no seccomp here, or no header of system calls")
+@pytest.mark.skipif(not container_filter.can_filter(), reason=f"no seccomp here, or: {container_filter.INSTALL}")
 @pytest.mark.skipif(worker_cage_reason() is not None, reason=f"no cage here: {worker_cage_reason()}")
 def test_a_service_lives_under_the_seccomp_profile(service: tuple[httpx.Client, subprocess.Popen[str]]) -> None:
     client, process = service
@@ -153,7 +153,7 @@ def test_the_unit_gives_nothing_that_is_not_needed() -> None:
     _check_variables(re.findall(r"SECONDFACE_\w+(?==)", service["Environment"]))
 
 
-@pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not installed")
+@pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not installed: apt-get install systemd")
 def test_the_unit_is_understood_and_well_guarded(tmp_path: Path) -> None:
     assert ANALYZE is not None
     unit = tmp_path / "secondface.service"

@@ -29,7 +29,9 @@ BACK_ENDS = [
     pytest.param(False, id="landlock"),
     pytest.param(
         True, id="bubblewrap",
-        marks=pytest.mark.skipif(bubblewrap_reason() is not None, reason=f"no walls here: {bubblewrap_reason()}"),
+        marks=pytest.mark.skipif(
+            bubblewrap_reason() is not None, reason=f"{bubblewrap_reason()}: apt-get install bubblewrap"
+        ),
     ),
 ]  # fmt: skip
 
