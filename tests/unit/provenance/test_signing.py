@@ -179,7 +179,7 @@ def test_a_timestamp_server_that_is_not_there_or_says_nothing_holds_nobody_up(ke
     assert signed(ContentSigner(key, "http://127.0.0.1:1/"))[1] == (NOTE_WITHOUT_TIMESTAMP,)
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl, the timestamp server, is not installed: apt-get install openssl")
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl here: apt-get install openssl")
 def test_a_timestamp_is_in_the_signature(key: SigningKey, tmp_path: Path) -> None:
     with server(Authority(tmp_path).answer) as (address, asked):
         signer = ContentSigner(key, address)
