@@ -13,12 +13,15 @@ from pathlib import Path
 import psutil
 
 from secondface.compose.service import server
+from secondface.compose.signing import trusted_roots
 from secondface.compose.work import local_fleet
 from secondface.control.admission import Probed, Rate, Submission
 from secondface.control.leftovers import Leftovers
 from secondface.domain.jobs import Attempt, Job
 from secondface.fleet.local import LocalFleet, Starting
+from secondface.pipeline.verification import verify_file
 from secondface.settings import load_settings
+from secondface.spec.marks import produce_id_of_job
 from secondface.spec.work import StoredInput, WorkOrder
 from tests.chaos.books import check_books
 from tests.unit.fleet.workshop import face
@@ -163,7 +166,17 @@ class Plant:
         assert {key.rsplit("/", 1)[0] for key in objects.keys("jobs/")} == wanted
         for job in jobs:
             if job.result is not None:
-                assert sum(len(chunk) for chunk in objects.read(job.result)) == objects.head(job.result).size_bytes
+                content = b"".join(objects.read(job.result))
+                assert len(content) == objects.head(job.result).size_bytes
+                self._check_marks(job, content)
+
+    def _check_marks(self, job: Job, content: bytes) -> None:
+        """Whatever was killed on the way, and however many began it: what is handed out says what it is."""
+        copy = self.folder / "copy.png"
+        copy.write_bytes(content)
+        found = verify_file(copy, trusted_roots(self.settings))
+        assert found.layers == {"watermark": "intact", "metadata": "intact", "signature": "intact"}
+        assert (found.signed, found.produce_id, found.job) == ("trusted", produce_id_of_job(job.id), job.id)
 
     def close(self) -> None:
         for process in self.workers():

@@ -57,6 +57,9 @@ def test_a_run_sits_through_a_restart(secondface: World) -> None:
         told = json.loads(out)
         assert told["job"]["state"] == "succeeded"
         assert told["job"]["done_frames"] == 60
+        marks = secondface("verify", "out.mp4", "--json").object
+        assert marks["layers"] == {"watermark": "intact", "metadata": "intact", "signature": "intact"}
+        assert (marks["signed"], marks["job"]) == ("trusted", told["job"]["id"])
         with Client(url, key) as client:
             kinds = [entry.kind for entry in client.ledger().data if entry.subject == told["job"]["id"]]
         assert sorted(kinds) in (["capture", "hold", "release"], ["capture", "hold"]), "one charge, whatever happened"

@@ -44,6 +44,21 @@ def test_a_picture_comes_back_with_a_receipt_that_equals_the_ledger(secondface: 
     assert not list(secondface.folder.glob("*.part"))
 
 
+def test_the_same_job_again_is_free_and_marked_as_the_first(secondface: World, service: Service) -> None:
+    words = ("run", "-s", secondface.person_a, "-t", secondface.person_b, "--pipeline", "face_swap,denoise", "--json")
+    told = [secondface(*words, "-o", name, **service.environment) for name in ("one.png", "two.png")]
+    assert [each.code for each in told] == [0, 0], told[-1].err
+    first, again = (each.object for each in told)
+    assert first["job"]["id"] != again["job"]["id"]
+    assert again["receipt"]["total_micros"] == 0 < first["receipt"]["total_micros"]
+    one, two = (secondface.folder / name for name in ("one.png", "two.png"))
+    assert two.read_bytes() == one.read_bytes()
+    roots = {"SECONDFACE_TRUSTED_ROOTS_FILE": str(service.folder / "signing" / "root.pem")}
+    marks = secondface("verify", "two.png", "--json", **roots).object
+    assert marks["layers"] == {"watermark": "intact", "metadata": "intact", "signature": "intact"}
+    assert (marks["signed"], marks["job"]) == ("trusted", first["job"]["id"])
+
+
 def test_people_see_the_receipt(secondface: World, service: Service) -> None:
     me, photo = small(secondface)
     told = secondface("--server", service.url, "--key", service.key, "run", "-s", me, "-t", photo, "-o", "out.png")

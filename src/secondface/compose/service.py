@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from secondface import __version__
 from secondface.compose.rounds import Rounds, RoundThreads
 from secondface.compose.signing import marks_view, signing_key, trusted_roots
 from secondface.compose.stores import Stores, open_stores, sealer_of, signer_of
@@ -111,6 +112,7 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
         describe_face=_face_describer(settings, stores),
         speeds=Speeds(), tiers=(settings.tier,), check_link=stores.links.check, inspect=_inspector(settings, stores),
         read_marks=_marks_reader(settings, stores), models=_models, fleet=fleet,
+        marked_by=f"{__version__} {settings.content_producer}",
         decisions=lambda: autoscaler.decisions, news=news, meter=Meter(), start=threads.start, stop=stop,
         ready=lambda: _lacks(settings, autoscaler), screening=_screening(settings, stores),
     )  # fmt: skip

@@ -67,7 +67,7 @@ class Orders:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._models: str | None = None
+        self._made_by: str | None = None
 
     def order(
         self, options: JobOptions, material: Material, rules: ContentRules | None = None
@@ -125,7 +125,7 @@ class Orders:
             max_cost_micros=options.max_cost_micros, idempotency_key=idempotency_key,
             # Who was put on the list of protected people since must not come out of the cache.
             cache_key=_digest(
-                order, f"{caller.account.id} {self._versions()} {tier} {self._service.protected.version()}"
+                order, f"{caller.account.id} {self._maker()} {tier} {self._service.protected.version()}"
             ),
             uses_likeness=plan.swaps and bool(order.sources), likeness_confirmed=options.likeness_confirmed,
             said=facts_of(options, material, plan.label_waiver),
@@ -136,11 +136,12 @@ class Orders:
         if tier not in self._service.tiers:
             raise InvalidOption(f"Nobody serves tier {tier} here; there is {', '.join(self._service.tiers)}.")
 
-    def _versions(self) -> str:
-        """The models of this process; they do not change while it runs."""
-        if self._models is None:
-            self._models = " ".join(f"{each.name}@{each.version}" for each in self._service.models())
-        return self._models
+    def _maker(self) -> str:
+        """What results are made and marked by, besides an order; it does not change while this process runs."""
+        if self._made_by is None:
+            models = " ".join(f"{each.name}@{each.version}" for each in self._service.models())
+            self._made_by = f"{self._service.marked_by} {models}"
+        return self._made_by
 
 
 def waives_label(options: JobOptions) -> bool:

@@ -67,6 +67,8 @@ class Service:
     describe_face: Callable[[Stored], Descriptor]
     """The numbers of the largest face in a stored picture; raises BadMedia errors and NoFaceInSource."""
     models: Callable[[], Sequence[ModelView]]
+    marked_by: str = ""
+    """The version of this program and whom it names in marks: other results are not handed out again."""
     screening: Screening | None = None
     """What every file of a caller passes before it is used; none where the operator set up no scanner."""
     fleet: Fleet | None = None

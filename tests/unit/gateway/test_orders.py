@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -149,6 +150,12 @@ def test_a_result_is_shared_within_one_account_only(made: Live) -> None:
     caller = made.keyring.caller(made.key("b"))
     theirs = Orders(made.service).submission(caller, JobOptions(), material())
     assert theirs.cache_key != submission(made, material()).cache_key
+
+
+def test_a_result_that_was_marked_in_another_way_is_not_shared(made: Live) -> None:
+    key = submission(made, material()).cache_key
+    renamed = replace(made.service, marked_by="1.2.3 Somebody else")
+    assert Orders(renamed).submission(made.keyring.caller(made.owner), JobOptions(), material()).cache_key != key
 
 
 @pytest.mark.parametrize(
