@@ -28,7 +28,7 @@ from bench.tables import machine, told
 from secondface.errors import SecondfaceError
 from secondface.frames import RGB8
 from secondface.media.images import read_still
-from secondface.vision.watermark import STRENGTH, VIDEO_STRENGTH, Watermark, WatermarkReader, find
+from secondface.vision.watermark import STILL, VIDEO, Watermark, WatermarkReader, find
 
 Grey = npt.NDArray[np.uint8]
 LEAST_PSNR_DB = 43.0
@@ -110,7 +110,7 @@ def of_stills() -> tuple[list[dict[str, Any]], dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for number, (name, rgb) in enumerate(pictures()):
         identity, marked = IDENTITY + number, rgb.copy()
-        Watermark(identity, STRENGTH).mark_all([marked], grey(rgb))
+        Watermark(identity, STILL).mark_all([marked], grey(rgb))
         row: dict[str, Any] = {
             "picture": name[:32], "size": f"{rgb.shape[1]}x{rgb.shape[0]}", "PSNR dB": psnr_db(rgb, marked),
         }  # fmt: skip
@@ -158,7 +158,7 @@ def frames_until_found(path: Path, most: int) -> int | None:
 
 def of_clip(clip: Path, encoders: Sequence[str], most: int, folder: Path) -> list[dict[str, Any]]:
     plain = [planes for planes, _ in lumas(clip, most)]
-    watermark, marked, psnr = Watermark(IDENTITY, VIDEO_STRENGTH), list[npt.NDArray[np.uint8]](), list[float]()
+    watermark, marked, psnr = Watermark(IDENTITY, VIDEO), list[npt.NDArray[np.uint8]](), list[float]()
     for planes in plain:
         height = planes.shape[0] * 2 // 3
         copy = planes.copy()
@@ -206,7 +206,7 @@ def speed(rounds: int = 15) -> dict[str, Any]:
         row: dict[str, Any] = {}
         for name, size in (("720p", (1280, 720)), ("1080p", (1920, 1080))):
             luma = np.asarray(cv2.resize(grey(next(pictures())[1]), size), np.uint8)
-            watermark = Watermark(IDENTITY, VIDEO_STRENGTH)
+            watermark = Watermark(IDENTITY, VIDEO)
             marked = watermark.mark(luma)
             row[f"mark {name} ms"] = _milliseconds(lambda luma=luma, own=watermark: own.mark(luma), rounds)
             row[f"read {name} ms"] = _milliseconds(lambda luma=marked: find(luma, parts=False), rounds)

@@ -39,7 +39,7 @@ from secondface.vision.label import LabelPainter
 from secondface.vision.mesh_swap import MeshSwapper, SwapOptions
 from secondface.vision.restore import FaceRestorer
 from secondface.vision.track import FaceTracker
-from secondface.vision.watermark import STRENGTH, VIDEO_STRENGTH, Watermark
+from secondface.vision.watermark import STILL, VIDEO, Watermark
 
 Change = Callable[[FrameWork], FrameWork | None]
 _MODEL_WORKERS = 4
@@ -89,7 +89,7 @@ def _stage_of(step: PlannedStep, context: StepContext) -> Stage[FrameWork]:  # n
             painter = LabelPainter(languages, position)
             return Stage(step.name, lambda batch: _label(painter, batch, context.tally), grouped=True)
         case WatermarkParameters():
-            unseen = Watermark(context.watermark, STRENGTH if context.stream.is_still else VIDEO_STRENGTH)
+            unseen = Watermark(context.watermark, STILL if context.stream.is_still else VIDEO)
             return _in_turn(step, lambda work: mark_frame(work.frame, unseen))
         case _:
             change = plugin_change(step, context.stream, context.sessions)

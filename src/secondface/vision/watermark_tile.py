@@ -94,15 +94,16 @@ def carriers() -> Carriers:
     return Carriers(places, rows[:CODED_BITS], rows[CODED_BITS], np.concatenate([rank, rank]))
 
 
-def tile_of(identity: int) -> Tile:
-    """The tile that holds an identity, of mean 0 and variance 1.
+def tile_of(identity: int, tilt: float = 0.0) -> Tile:
+    """The tile that holds an identity, of mean 0 and variance 1; each frequency counts by its length to the -`tilt`.
 
     It begins at a place of its own: of two watermarks over each other, a later run's and an earlier one's, each is
     noise for the other, where at one place their bits would cancel.
     """
     own = carriers()
     bits: Bits = coded(identity)
-    tile = np.fft.irfft2(own.spectrum(own.mixed(bits.astype(np.float32) * 2 - 1)), (TILE, TILE))
+    spectrum = own.spectrum(own.mixed(bits.astype(np.float32) * 2 - 1))
+    tile = np.fft.irfft2(spectrum * np.maximum(_radius(), _LOWEST) ** -tilt, (TILE, TILE))
     down, right = divmod(int.from_bytes(hashlib.sha256(identity.to_bytes(8, "big")).digest()[:2], "big") // 4, TILE)
     return np.roll(tile / tile.std(), (down, right), (0, 1)).astype(np.float32)
 
@@ -120,8 +121,13 @@ def units(height: int, width: int) -> tuple[int, int]:
 
 def _used_frequencies() -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
     """The places of the used frequencies in a flattened spectrum, and how far each is from zero."""
-    radius = np.hypot(np.fft.fftfreq(TILE)[:, None], np.fft.rfftfreq(TILE)[None])
+    radius = _radius()
     used = (radius >= _LOWEST) & (radius <= _HIGHEST)
     used[:, 0] = False  # there, a coefficient and its mirror image are not independent
     places = np.flatnonzero(used)
     return places, radius.ravel()[places]
+
+
+def _radius() -> npt.NDArray[np.float64]:
+    """[128, 65] Length of each frequency of a spectrum, in cycles a unit."""
+    return np.hypot(np.fft.fftfreq(TILE)[:, None], np.fft.rfftfreq(TILE)[None])

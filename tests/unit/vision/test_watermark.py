@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from secondface.vision.watermark import STRENGTH, VIDEO_STRENGTH, Watermark, WatermarkReader, embed, find, find_all
+from secondface.vision.watermark import STILL, VIDEO, Grade, Watermark, WatermarkReader, embed, find, find_all
 from secondface.vision.watermark_code import CODED_BITS, coded, decoded
 from secondface.vision.watermark_tile import TILE, carriers, tile_of
 
@@ -88,10 +88,10 @@ def test_a_part_is_read_wherever_it_was_cut_out(
 
 
 @pytest.mark.parametrize("size", [(256, 256), (480, 270), (1280, 720), (1920, 1080), (1080, 1920)])
-@pytest.mark.parametrize("strength", [STRENGTH, VIDEO_STRENGTH, 1.0])
-def test_no_level_moves_by_more_than_two_and_the_picture_stays_as_good(size: tuple[int, int], strength: float) -> None:
+@pytest.mark.parametrize("grade", [STILL, VIDEO, Grade(1.0)])
+def test_no_level_moves_by_more_than_two_and_the_picture_stays_as_good(size: tuple[int, int], grade: Grade) -> None:
     plain = scenery(*size)
-    moved = embed(plain, IDENTITY, strength).astype(np.int16) - plain
+    moved = embed(plain, IDENTITY, grade).astype(np.int16) - plain
     assert np.abs(moved).max() <= 2
     assert 10 * np.log10(255**2 / np.square(moved, dtype=np.float64).mean()) >= 43
 
@@ -120,9 +120,9 @@ def test_deep_planes_are_moved_in_their_own_steps(depth: int) -> None:
 
 def test_the_mark_stays_inside_the_codes() -> None:
     for level in (0, 255):
-        out = embed(np.full((256, 256), level, np.uint8), IDENTITY, 1.0).astype(np.int32)
+        out = embed(np.full((256, 256), level, np.uint8), IDENTITY, Grade(1.0)).astype(np.int32)
         assert np.abs(out - level).max() <= 2
-    deep = embed(np.full((256, 256), 1023, np.uint16), IDENTITY, 1.0, 10)
+    deep = embed(np.full((256, 256), 1023, np.uint16), IDENTITY, Grade(1.0), 10)
     assert 1023 - 8 <= int(deep.min()) < int(deep.max()) == 1023
 
 
@@ -157,7 +157,7 @@ def test_frames_together_say_what_none_of_them_says_alone() -> None:
     reader, alone = WatermarkReader(), list[bool]()
     random = np.random.default_rng(11)
     for seed in range(12):
-        luma = embed(scenery(640, 360, seed), IDENTITY, VIDEO_STRENGTH).astype(np.float32)
+        luma = embed(scenery(640, 360, seed), IDENTITY, VIDEO).astype(np.float32)
         noisy = np.clip(luma + random.standard_normal(luma.shape).astype(np.float32) * 28, 0, 255).astype(np.uint8)
         alone.append(find(noisy, parts=False) is not None)
         reader.add(noisy)
