@@ -12,6 +12,7 @@ from secondface.domain.jobs import Job
 from secondface.domain.ports import Offer, Transactions
 from secondface.domain.pricing import Usage
 from secondface.errors import InternalFault, JobMissing
+from secondface.spec.marks import watermark_text_of_job
 from tests.conformance.conftest import new_job, submitted
 from tests.hand_clock import HandClock
 
@@ -52,6 +53,15 @@ def test_a_job_comes_back_as_it_was_stored(store: Transactions, clock: HandClock
         stored = work.jobs.add(job)
     with store.view() as work:
         assert work.jobs.get("job_0001") == stored == replace(job, turn=stored.turn)
+
+
+def test_a_job_is_found_by_the_watermark_of_its_output(store: Transactions) -> None:
+    first, second = submitted(store, new_job(1), new_job(2))
+    with store.view() as work:
+        assert work.jobs.marked(watermark_text_of_job(second.id)) == work.jobs.get(second.id)
+        assert work.jobs.marked(watermark_text_of_job(first.id)) == work.jobs.get(first.id)
+        assert work.jobs.marked("0" * 16) is None
+        assert work.jobs.marked("") is None
 
 
 def test_every_part_of_a_job_comes_back(store: Transactions, clock: HandClock) -> None:

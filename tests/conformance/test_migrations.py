@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import MetaData, inspect
+from sqlalchemy import MetaData, inspect, select
 
 from secondface.domain.accounts import Actor
 from secondface.domain.jobs import Event
 from secondface.errors import InvalidSetting, StorageUnavailable
+from secondface.spec.marks import watermark_text_of_job
 from secondface.storage import migrations
 from secondface.storage.database import Database
 from secondface.storage.sql_journal import SqlJournal
 from secondface.storage.sql_trust import SqlRemains
-from secondface.storage.tables import METADATA
+from secondface.storage.tables import JOBS, METADATA
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -141,6 +142,18 @@ def test_jobs_that_ended_before_leave_behind_what_they_have(database: Database) 
     assert {name: (each.ended_ms, each.inputs, each.output) for name, each in found.items()} == {
         "job_good": (5, "kept", "kept"), "job_bad": (6, "kept", "none"),
     }  # fmt: skip
+
+
+def test_jobs_from_before_are_found_by_their_watermarks(database: Database) -> None:
+    migrations.upgrade(database, "0002")
+    names = [f"job_{number:04}" for number in range(2001)]
+    with database.transaction() as connection:
+        for name in names:
+            connection.exec_driver_sql(_OLD_JOB.format(name=name, state="queued", ended_ms="NULL", result="NULL"))
+    migrations.upgrade(database)
+    with database.transaction() as connection:
+        found = connection.execute(select(JOBS.c.id, JOBS.c.watermark)).all()
+    assert dict(tuple(each) for each in found) == {name: watermark_text_of_job(name) for name in names}
 
 
 _OLD_JOBS = (

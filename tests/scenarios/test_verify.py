@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from secondface.sdk import Client
 from tests.scenarios.conftest import Service, World
@@ -95,6 +96,22 @@ def test_a_service_signs_its_results_and_knows_the_job_of_one(
     assert "job.succeeded" in [event.kind for event in found.record]
     assert (other.ai_made, other.job, other.signature) == (False, None, None)
     assert uploaded == found
+
+
+def test_a_service_knows_the_job_of_a_result_by_its_watermark_alone(
+    secondface: World, service: Service, tmp_path: Path
+) -> None:
+    pair = ("-s", secondface.person_b, "-t", secondface.person_a, "-o", "out.png", "--json")
+    told = secondface("run", *pair, **service.environment)
+    assert told.code == 0, told.err
+    with Image.open(tmp_path / "out.png") as picture:
+        picture.convert("RGB").save(tmp_path / "stripped.jpg", quality=75)
+    with Client(service.url, service.key) as client:
+        found = client.verify(tmp_path / "stripped.jpg")
+    assert found.layers is not None
+    assert (found.layers.watermark, found.layers.metadata) == ("present", "absent")
+    assert found.job == told.object["job"]["id"]
+    assert "job.succeeded" in [event.kind for event in found.record]
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,13 @@ class JobRequests:
             own(caller, work.jobs.get(job_id))
             return work.journal.since(job_id, after)
 
+    def marked(self, caller: Caller, watermark: str) -> Job | None:
+        """The job whose output has this watermark; None where there is none that the caller may see."""
+        caller.require("jobs:read")
+        with self._transactions.view() as work:
+            job = work.jobs.marked(watermark)
+        return job if job is not None and _may_see(caller, job) else None
+
     def receipt(self, caller: Caller, job_id: str) -> tuple[Job, Receipt]:
         """The bill so far, with the job as it was billed: final once that has ended."""
         caller.require("billing:read")
@@ -135,9 +142,13 @@ class JobRequests:
 
 def own(caller: Caller, job: Job) -> Job:
     """The job, if it is one of the caller's account or the caller an operator. Raises JobMissing."""
-    if job.account != caller.account.id and "admin" not in caller.scopes:
+    if not _may_see(caller, job):
         raise JobMissing(job=job.id)  # not "forbidden": that would say that it is there
     return job
+
+
+def _may_see(caller: Caller, job: Job) -> bool:
+    return job.account == caller.account.id or "admin" in caller.scopes
 
 
 def require_another(work: UnitOfWork, caller: Caller, job: Job, deed: Literal["approve", "review"]) -> None:

@@ -108,6 +108,10 @@ class JobStore(Protocol):
         """The next job for a worker, leased to it on the database's clock; None where there is none for it."""
         ...
 
+    def marked(self, watermark: str) -> Job | None:
+        """The job whose output has this watermark, 16 hex digits."""
+        ...
+
     def overdue(self, limit: int) -> Sequence[str]:
         """Jobs whose lease has run out or whose deadline has passed, oldest first; the caller locks and judges."""
         ...

@@ -156,10 +156,14 @@ async def verify(request: Request, caller: WithCaller, desk: WithDesk) -> MarksV
 def _marks(service: Service, caller: Caller, key: str) -> MarksView:
     """The marks of a stored file, with the record of the job that made it for those who may see the job."""
     marks = service.read_marks(key)
-    if marks.job is None:
+    job_id = marks.job
+    if job_id is None and marks.watermark is not None:  # whatever else was stripped
+        job = service.requests.marked(caller, marks.watermark)
+        job_id = job.id if job is not None else None
+    if job_id is None:
         return marks
     try:
-        record = service.requests.events(caller, marks.job)
+        record = service.requests.events(caller, job_id)
     except errors.JobMissing:
         return marks.model_copy(update={"job": None})
-    return marks.model_copy(update={"record": tuple(map(event_view, record))})
+    return marks.model_copy(update={"job": job_id, "record": tuple(map(event_view, record))})

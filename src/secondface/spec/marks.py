@@ -26,6 +26,11 @@ def watermark_of(produce_id: str) -> int:
     return int(digits[:16], 16)
 
 
+def watermark_text_of_job(job_id: str) -> str:
+    """What the watermark of a job's output is shown as."""
+    return watermark_text(watermark_of(produce_id_of_job(job_id)))
+
+
 def watermark_text(watermark: int) -> str:
     """A watermark's id as it is shown: 16 hex digits, with which its ProduceID begins."""
     return f"{watermark:016x}"

@@ -62,7 +62,10 @@ class MarksView(View):
     producer: str | None = None
     produce_id: str | None = None
     watermark: str | None = Field(default=None, description="The id in the pixels, with which the produce_id begins.")
-    job: str | None = Field(default=None, description="The job that made it, where it is one that the caller may see.")
+    job: str | None = Field(
+        default=None,
+        description="The job that made it, by its signature or else its watermark, where the caller may see that job.",
+    )
     record: tuple[EventView, ...] = Field(default=(), description="What is on record of that job.")
     digital_source_type: str | None = None
     problems: tuple[str, ...] = ()

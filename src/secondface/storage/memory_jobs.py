@@ -10,6 +10,7 @@ from secondface.domain.accounts import Account
 from secondface.domain.jobs import Event, Job, JobState
 from secondface.domain.ports import Offer, QueueView
 from secondface.errors import InternalFault, JobMissing
+from secondface.spec.marks import watermark_text_of_job
 
 
 class MemoryJobs:
@@ -50,6 +51,9 @@ class MemoryJobs:
                 self._jobs[job.id] = job
                 return job, events
         return None
+
+    def marked(self, watermark: str) -> Job | None:
+        return next((job for job in self._jobs.values() if watermark_text_of_job(job.id) == watermark), None)
 
     def overdue(self, limit: int) -> Sequence[str]:
         leases = [

@@ -15,6 +15,7 @@ from secondface.domain.jobs import Attempt, Event, Job, Segment
 from secondface.domain.ports import Recorded
 from secondface.domain.pricing import PriceBook, PriceRow, Usage
 from secondface.domain.protected import Protected
+from secondface.spec.marks import watermark_text_of_job
 
 
 class Row(Protocol):
@@ -34,6 +35,7 @@ def job_row(job: Job) -> dict[str, Any]:
     return {name: getattr(job, name) for name in _JOB_PLAIN} | {
         "price": json.dumps(price_row(job.price)),
         "findings": json.dumps([asdict(each) for each in job.findings], ensure_ascii=False) if job.findings else "[]",
+        "watermark": watermark_text_of_job(job.id),
         "suspect": job.suspect,
         "last_attempt": job.attempts[-1].number if job.attempts else 0,
         "lease_until_ms": current.lease_until_ms if current else None,

@@ -120,6 +120,10 @@ class SqlJobs:
                 return self._lease(row, offer)
         return None
 
+    def marked(self, watermark: str) -> Job | None:
+        found = self._connection.scalar(select(JOBS.c.id).where(JOBS.c.watermark == watermark))
+        return None if found is None else self.get(found)
+
     def overdue(self, limit: int) -> Sequence[str]:
         now = self._database.now()
         leases = select(JOBS.c.id).where(_RUNNING, JOBS.c.lease_until_ms <= now).order_by(JOBS.c.lease_until_ms)

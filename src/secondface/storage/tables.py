@@ -70,6 +70,7 @@ JOBS = Table(
     Column("pending", Text),
     Column("findings", Text, nullable=False),
     Column("likeness_confirmed", Boolean, nullable=False),
+    Column("watermark", Text, nullable=False, server_default=""),
 )
 _QUEUED, _RUNNING = text("state = 'queued'"), text("state = 'running'")
 _LIVE = text("state IN ('awaiting_approval', 'queued', 'running', 'held')")
@@ -91,6 +92,7 @@ _partial("ix_jobs_deadlines", _LATE, JOBS.c.deadline_ms)
 _partial("ix_jobs_live", _LIVE, JOBS.c.account, JOBS.c.id)
 _partial("ix_jobs_held", _HELD, JOBS.c.id)
 Index("ix_jobs_account", JOBS.c.account, JOBS.c.id)
+Index("ix_jobs_watermark", JOBS.c.watermark)
 
 ATTEMPTS = Table(
     "attempts",

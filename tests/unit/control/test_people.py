@@ -16,6 +16,7 @@ from secondface.domain.deliveries import Delivery, Endpoint
 from secondface.domain.pricing import default_price_book
 from secondface.errors import AccessProblem, JobMissing, JobSettled, KeyUnknown, RateLimited, ScopeMissing
 from secondface.sdk import verify_webhook
+from secondface.spec.marks import watermark_text_of_job
 from tests.hand_clock import HandClock
 from tests.unit.control.service import Service, active
 
@@ -85,6 +86,9 @@ def test_an_account_sees_its_own_jobs_only(service: Service) -> None:
             attempt()
     assert service.requests.page(stranger) == []
     assert service.requests.get(operator, job.id).id == job.id
+    watermark = watermark_text_of_job(job.id)
+    assert service.requests.marked(stranger, watermark) is None
+    assert service.requests.marked(operator, watermark) == job
 
 
 def test_each_thing_needs_its_scope(service: Service) -> None:
