@@ -23,6 +23,12 @@ from secondface.spec.work import WorkOrder
 _AT_ONCE = 100
 
 
+def result_is_deleted(work: UnitOfWork, job: Job) -> bool:
+    """Whether a job's result is gone, or going: for the job itself, or for the earlier one whose file it is."""
+    found = work.remains.find({job.id, retention.maker_of(job)})
+    return any(each.output in ("deleting", "deleted") for each in found.values())
+
+
 class Retention:
     """What is kept for how long; hours count from a job's end, and a plan may have hours of its own."""
 
@@ -52,9 +58,8 @@ class Retention:
     def require_kept(self, job: Job) -> None:
         """Let pass whose output is there. Raises DataDeleted."""
         with self._transactions.view() as work:
-            known = work.remains.find([job.id]).get(job.id)
-        if known is not None and known.output in ("deleting", "deleted"):
-            raise DataDeleted(job=job.id)
+            if result_is_deleted(work, job):
+                raise DataDeleted(job=job.id)
 
     def step(self) -> int:
         """Finish what was begun, and delete what is due; returns how many jobs lost something."""

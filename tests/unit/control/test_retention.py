@@ -159,6 +159,8 @@ def test_no_equal_request_is_answered_with_what_is_gone(
     assert again.result == job.result
     retention.delete(service.owner, job.id)
     assert service.submit(cache_key="c").job.state == "queued"
+    with pytest.raises(DataDeleted):
+        retention.require_kept(again)
 
 
 def test_what_came_from_an_earlier_job_goes_with_that_one(
