@@ -74,6 +74,9 @@ def test_a_key_that_one_makes_is_ones_own_until_it_is_given_to_somebody(guarded:
     with pytest.raises(ScopeMissing):
         guarded.requests.approve(own, job.id)
     assert guarded.requests.approve(given, job.id).state == "queued"
+    with guarded.transactions.view() as work:
+        persons = [work.journal.since(key.key_id)[0].event.facts["person"] for key in (own, given)]
+    assert persons == ["Ann", "Ben"], "the audit shows whom an operator gave a key"
 
 
 def test_an_operator_of_the_first_start_stays_one_person(service: Service) -> None:
