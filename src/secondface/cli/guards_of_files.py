@@ -68,11 +68,14 @@ def secrets(own: Session) -> Iterator[Guard]:  # noqa: ARG001  the shape of a ch
 
 
 def uploads(own: Session) -> Iterator[Guard]:
-    """How long what callers sent is kept."""
-    hours = own.settings.upload_keep_h
+    """How long what callers sent and what was made of it is kept."""
+    told = own.settings
     yield Guard(
-        _("uploads"), "note", _("what callers sent is removed after {hours} h; results stay").format(hours=hours),
-        _("SECONDFACE_UPLOAD_KEEP_H shortens it."),
+        _("uploads"), "note",
+        _("what no job names is removed after {uploads} h; {inputs} h after a job's end its inputs go, after "
+          "{outputs} h its result").format(
+            uploads=told.upload_keep_h, inputs=told.retain_inputs_h, outputs=told.retain_outputs_h),
+        _("SECONDFACE_UPLOAD_KEEP_H, SECONDFACE_RETAIN_INPUTS_H and SECONDFACE_RETAIN_OUTPUTS_H shorten it."),
     )  # fmt: skip
 
 
