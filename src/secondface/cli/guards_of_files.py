@@ -30,21 +30,21 @@ def user(own: Session) -> Iterator[Guard]:
 
 
 def data_folder(own: Session) -> Iterator[Guard]:
-    """Who may read the faces, the journal and the keys of links."""
+    """Who may read the faces, the journal and the service's own keys, wherever those lie."""
     from secondface.compose.security import service_files
 
     found = service_files(own.settings)
     if not found:
         yield Guard(_("data folder"), "note", _("{path} is not there yet").format(path=own.settings.data_dir))
         return
-    folder, *within = found
-    if open_to_others(folder):
-        # Modes inside count as soon as the folder itself is open.
-        shown = ", ".join(str(path) for path in (folder, *(path for path in within if open_to_others(path))))
-        seen = _("open to other users: {paths}").format(paths=shown)
-        yield Guard(_("data folder"), "off", seen, f"chmod 700 {folder}")
-    else:
-        yield Guard(_("data folder"), "on", _("{path} is its owner's alone").format(path=folder))
+    for folder, within in found.items():
+        if open_to_others(folder):
+            # Modes inside count as soon as the folder itself is open.
+            shown = ", ".join(str(path) for path in (folder, *(path for path in within if open_to_others(path))))
+            seen = _("open to other users: {paths}").format(paths=shown)
+            yield Guard(_("data folder"), "off", seen, f"chmod 700 {folder}")
+        else:
+            yield Guard(_("data folder"), "on", _("{path} is its owner's alone").format(path=folder))
 
 
 def secrets(own: Session) -> Iterator[Guard]:  # noqa: ARG001  the shape of a check
