@@ -238,6 +238,11 @@ def test_the_same_request_is_the_same_job(store: Transactions, clock: HandClock)
         assert work.replays.remember("b", "k", "other", "job_3") is None
         with pytest.raises(RequestChanged):
             work.replays.remember("a", "k", "other", "job_4")
+    with store.view() as work:
+        assert work.replays.known("a", "k", "digest") == "job_1"
+        assert work.replays.known("b", "never", "digest") is None
+        with pytest.raises(RequestChanged):
+            work.replays.known("b", "k", "digest")
     clock.at_ms += 1_000
     with store.begin() as work:
         assert work.replays.forget(clock.at_ms - 1_000) == 0

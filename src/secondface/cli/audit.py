@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from secondface.cli.commands import Command, Session, json_option, service_optio
 from secondface.cli.exits import NEGATIVE, OK
 from secondface.cli.language import gettext as _
 from secondface.cli.remote import asks_a_service, service
-from secondface.errors import FileUnreadable, OutputNotWritable, OutputOccupied
+from secondface.errors import FileUnreadable, OutputOccupied
 
 if TYPE_CHECKING:
     from secondface.domain.audit import Finding
@@ -84,9 +83,10 @@ def _export(context: click.Context, output: str, yes: bool, json: bool) -> None:
             client.audit_export(path)
     else:
         from secondface.compose.audit import opened_audit
+        from secondface.sdk.files import whole
 
-        with opened_audit(own.settings) as audit:
-            _write(path, audit.export())
+        with opened_audit(own.settings) as audit, whole(path) as file:
+            file.writelines(line.encode() for line in audit.export())
     if json:
         own.screen.object({"output": output})
     else:
@@ -138,16 +138,6 @@ def _file_finding(own: Session, path: Path, public_key: str | None) -> Finding:
             return checked_file(own.settings, lines, public_key)
     except OSError as error:
         raise FileUnreadable(f"{path}: {error.strerror}", path=str(path)) from error
-
-
-def _write(path: Path, lines: Iterable[str]) -> None:
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(lines)
-        part.replace(path)
-    except OSError as error:
-        raise OutputNotWritable(f"{path}: {error.strerror}", path=str(path)) from error
 
 
 def _fields(found: Finding | AuditFindingView) -> dict[str, object]:

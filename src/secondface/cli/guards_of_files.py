@@ -30,21 +30,21 @@ def user(own: Session) -> Iterator[Guard]:
 
 
 def data_folder(own: Session) -> Iterator[Guard]:
-    """Who may read the faces, the journal and the keys of links."""
+    """Who may read the faces, the journal and the service's own keys, wherever those lie."""
     from secondface.compose.security import service_files
 
     found = service_files(own.settings)
     if not found:
         yield Guard(_("data folder"), "note", _("{path} is not there yet").format(path=own.settings.data_dir))
         return
-    folder, *within = found
-    if open_to_others(folder):
-        # Modes inside count as soon as the folder itself is open.
-        shown = ", ".join(str(path) for path in (folder, *(path for path in within if open_to_others(path))))
-        seen = _("open to other users: {paths}").format(paths=shown)
-        yield Guard(_("data folder"), "off", seen, f"chmod 700 {folder}")
-    else:
-        yield Guard(_("data folder"), "on", _("{path} is its owner's alone").format(path=folder))
+    for folder, within in found.items():
+        if open_to_others(folder):
+            # Modes inside count as soon as the folder itself is open.
+            shown = ", ".join(str(path) for path in (folder, *(path for path in within if open_to_others(path))))
+            seen = _("open to other users: {paths}").format(paths=shown)
+            yield Guard(_("data folder"), "off", seen, f"chmod 700 {folder}")
+        else:
+            yield Guard(_("data folder"), "on", _("{path} is its owner's alone").format(path=folder))
 
 
 def secrets(own: Session) -> Iterator[Guard]:  # noqa: ARG001  the shape of a check
@@ -68,11 +68,14 @@ def secrets(own: Session) -> Iterator[Guard]:  # noqa: ARG001  the shape of a ch
 
 
 def uploads(own: Session) -> Iterator[Guard]:
-    """How long what callers sent is kept."""
-    hours = own.settings.upload_keep_h
+    """How long what callers sent and what was made of it is kept."""
+    told = own.settings
     yield Guard(
-        _("uploads"), "note", _("what callers sent is removed after {hours} h; results stay").format(hours=hours),
-        _("SECONDFACE_UPLOAD_KEEP_H shortens it."),
+        _("uploads"), "note",
+        _("what no job names is removed after {uploads} h; {inputs} h after a job's end its inputs go, after "
+          "{outputs} h its result").format(
+            uploads=told.upload_keep_h, inputs=told.retain_inputs_h, outputs=told.retain_outputs_h),
+        _("SECONDFACE_UPLOAD_KEEP_H, SECONDFACE_RETAIN_INPUTS_H and SECONDFACE_RETAIN_OUTPUTS_H shorten it."),
     )  # fmt: skip
 
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from secondface.compose.service import scanner_of
+from secondface.compose.stores import CODES_KEY, secrets_folder
 from secondface.control.accounts import accounts_of
 from secondface.domain.accounts import Account, Key
 from secondface.settings import Settings
 from secondface.storage.database import Database
 from secondface.storage.exposure import Exposure, exposure_of
+from secondface.storage.signing import AUDIT_KEY
 from secondface.storage.sql import SqlTransactions
 
 TRIAL = rb"X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
@@ -56,10 +58,14 @@ def scanner_finds(settings: Settings) -> str | None:
     return None if scanner is None else scanner.scan([TRIAL])
 
 
-def service_files(settings: Settings) -> tuple[Path, ...]:
-    """The folder of the service and what in it must stay with its owner, as far as it exists."""
-    folder = settings.data_dir.absolute()
-    return tuple(path for path in (folder, folder / "links.key", folder / "service.db") if path.exists())
+def service_files(settings: Settings) -> dict[Path, tuple[Path, ...]]:
+    """The folders of the service and what in each must stay with its owner, as far as they exist."""
+    data, keys = settings.data_dir.absolute(), secrets_folder(settings)
+    files = (data / "links.key", data / "service.db", keys / AUDIT_KEY, keys / CODES_KEY)
+    return {
+        folder: tuple(path for path in files if path.parent == folder and path.exists())
+        for folder in (data, keys) if folder.exists()
+    }  # fmt: skip
 
 
 def _opened(settings: Settings) -> Database | None:

@@ -16,6 +16,9 @@ from secondface.storage.secret_files import secret_file
 from secondface.storage.signing import AuditKey, audit_key
 from secondface.storage.sql import SqlTransactions
 
+CODES_KEY = "codes.key"
+"""The file of the key that encrypts one-time codes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stores:
@@ -44,7 +47,7 @@ def signer_of(settings: Settings) -> AuditKey:
 
 def sealer_of(settings: Settings) -> AesSealer:
     """What encrypts the secrets of one-time codes. Raises StorageUnavailable."""
-    return AesSealer(secret_file(secrets_folder(settings) / "codes.key"))
+    return AesSealer(secret_file(secrets_folder(settings) / CODES_KEY))
 
 
 def open_stores(settings: Settings, base_url: str = "http://localhost") -> Stores:

@@ -128,15 +128,20 @@ class Admission:
 
     def _authorised(self, caller: Caller, submission: Submission) -> str | None:
         """How the second authorisation was given; None where it is to come. A code is spent only where one is wanted,
-        and for this request: the same one again, whose answer was lost, need not wait for another code."""
+        and for this request: the same one again, whose answer was lost, need not wait for another code, and once it
+        has its job, none is looked at."""
         threshold = caller.account.plan.approval_above_faces
         if threshold is None or submission.probed.faces <= threshold:
             return "not_needed"
         if submission.one_time_code is None:
             return None
+        key = submission.idempotency_key
+        if key is not None:
+            with self._transactions.view() as work:
+                if work.replays.known(caller.account.id, key, submission.digest) is not None:
+                    return None
         if self._codes is None:
             raise CodesMissing
-        key = submission.idempotency_key
         self._codes.spend(caller, submission.one_time_code, f"submit {submission.digest} {key}" if key else "")
         return "one_time_code"
 

@@ -74,11 +74,11 @@ class AuditTrail:
         """
         with self._transactions.view() as work:
             limit_ms = work.now_ms() - self._retain_ms if before_ms is None else before_ms
-            oldest = work.journal.audit(None, self._start(work)[0][0], 1)
+            oldest = work.journal.audit(None, self._vouched_start(work)[0], 1)
         if not oldest or oldest[0].event.at_ms >= limit_ms:
             return 0  # nearly always: nobody need wait for a look
         with self._transactions.begin() as work:
-            (after, digest), _ = self._start(work)
+            after, digest = self._vouched_start(work)
             rows = work.journal.audit(None, after, _PAGE)
             old: list[Recorded] = []
             for each in rows[:-1]:
@@ -100,10 +100,10 @@ class AuditTrail:
 
     def export(self) -> Generator[str]:
         """The whole audit as JSON lines with a signed end; read it to its last line, or it counts as cut. Where the
-        chain's own end is gone it has none."""
+        chain's own beginning or end is not what was signed it has none."""
         anchor, _ = self._anchor()
         with self._transactions.view() as work:
-            (after, digest), _ = self._start(work)
+            (after, digest), bad_start = self._start(work)
             last, now_ms = self._end(work, after), work.now_ms()
             lost = anchor is not None and self._lost(work, anchor, last.position or after if last else after)
         yield start_line(after, digest)
@@ -116,7 +116,7 @@ class AuditTrail:
                 return  # they were pruned meanwhile: without its end the export says itself that it is cut
             yield from (row_line(each) for each in rows)
             at = rows[-1].position or until
-        if not lost:
+        if not lost and bad_start is None:
             yield end_line(self._signed("export", until, end, now_ms, (after, digest)))
 
     def check(self) -> Finding:
@@ -185,9 +185,21 @@ class AuditTrail:
         good = last.public_key == self._signer.public_key and self._holds(last)
         return (last.position, last.digest), None if good else "start"
 
+    def _vouched_start(self, work: UnitOfWork) -> tuple[int, str]:
+        """The same, to sign on from: a checkpoint of somebody else would have us vouch for what they made of it.
+
+        Raises AuditBroken.
+        """
+        start, flaw = self._start(work)
+        if flaw is not None:
+            raise AuditBroken(
+                f"What stood before entry {start[0] + 1} was not removed by this service's key.", position=start[0] + 1
+            )
+        return start
+
     def _last_signed(self, work: UnitOfWork) -> tuple[tuple[int, str], SignedHead | None]:
-        """The last word of ours in the database that holds, to go on from; else the start."""
-        start, _ = self._start(work)
+        """The last word of ours in the database that holds, to go on from; else the start. Raises AuditBroken."""
+        start = self._vouched_start(work)
         for word in reversed(work.journal.heads("head", _OTHERS)):
             if word.position > start[0] and word.public_key == self._signer.public_key and self._holds(word):
                 return (word.position, word.digest), word

@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from secondface.domain.accounts import OPERATOR, ROLE_SCOPES, Account, Actor, Key, Role, Scope
-from secondface.domain.jobs import Event
+from secondface.domain.jobs import Event, Fact
 from secondface.domain.ports import Clock, Ids, Transactions, UnitOfWork
 from secondface.errors import AccessProblem, KeyUnknown, RateLimited, ScopeMissing
 
@@ -127,5 +127,7 @@ def _digest(text: str) -> str:
 
 
 def _tell(work: UnitOfWork, key: Key, kind: str, actor: Actor, role: str) -> None:
-    event = Event(key.id, kind, work.now_ms(), {"name": key.name, "role": role} if role else {"name": key.name})
-    work.journal.record(key.account, actor, [event])
+    facts: dict[str, Fact] = {"name": key.name}
+    if role:
+        facts |= {"role": role, "person": key.person}
+    work.journal.record(key.account, actor, [Event(key.id, kind, work.now_ms(), facts)])

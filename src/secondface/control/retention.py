@@ -16,11 +16,17 @@ from secondface.domain.accounts import Actor
 from secondface.domain.jobs import Job
 from secondface.domain.ports import ObjectStore, Recorded, Transactions, UnitOfWork
 from secondface.domain.retention import DELETED, RETENTION, HeldFile, Reason, Remains
-from secondface.errors import DataDeleted, InternalFault, JobUnfinished, ObjectMissing
+from secondface.errors import DataDeleted, InternalFault, JobUnfinished, ObjectMissing, StorageUnavailable
 from secondface.observe import log
 from secondface.spec.work import WorkOrder
 
 _AT_ONCE = 100
+
+
+def result_is_deleted(work: UnitOfWork, job: Job) -> bool:
+    """Whether a job's result is gone, or going: for the job itself, or for the earlier one whose file it is."""
+    found = work.remains.find({job.id, retention.maker_of(job)})
+    return any(each.output in ("deleting", "deleted") for each in found.values())
 
 
 class Retention:
@@ -38,9 +44,8 @@ class Retention:
         caller.require("jobs:write")
         with self._transactions.view() as work:
             own(caller, work.jobs.get(job_id))
-        self._finish(job_id)  # what somebody else began comes first, with a receipt of its own
-        self._begin(job_id, "asked", caller.actor)
-        self._finish(job_id)
+        while self._begin(job_id, "asked", caller.actor):  # what somebody else began comes first, with its own receipt
+            self._finish(job_id)
         return self._receipts(job_id)
 
     def receipts(self, caller: Caller, job_id: str) -> Sequence[Recorded]:
@@ -53,9 +58,8 @@ class Retention:
     def require_kept(self, job: Job) -> None:
         """Let pass whose output is there. Raises DataDeleted."""
         with self._transactions.view() as work:
-            known = work.remains.find([job.id]).get(job.id)
-        if known is not None and known.output in ("deleting", "deleted"):
-            raise DataDeleted(job=job.id)
+            if result_is_deleted(work, job):
+                raise DataDeleted(job=job.id)
 
     def step(self) -> int:
         """Finish what was begun, and delete what is due; returns how many jobs lost something."""
@@ -83,12 +87,12 @@ class Retention:
             if not remains.under_way:
                 self._begin(remains.job_id, "policy", RETENTION)
             return self._finish(remains.job_id)
-        except InternalFault as error:
-            log("retention.failed", "error", job=remains.job_id, detail=error.detail)
+        except (InternalFault, StorageUnavailable) as error:
+            log("retention.failed", "error", job=remains.job_id, error=error.code, detail=error.detail)
             return False
 
-    def _begin(self, job_id: str, reason: Reason, actor: Actor) -> None:
-        """Say what will go, in one transaction with the look at who still needs it."""
+    def _begin(self, job_id: str, reason: Reason, actor: Actor) -> bool:
+        """Say what will go, in one transaction with the look at who still needs it; whether a deletion is under way."""
         outputs = self._outputs(job_id)
         with self._transactions.begin() as work:
             job = work.jobs.lock(job_id)
@@ -97,11 +101,12 @@ class Retention:
             known = work.remains.find([job_id])[job_id]
             parts = known.left() if reason == "asked" else known.due(work.now_ms(), self._inputs_h, self._outputs_h)
             if known.under_way or not parts:
-                return
+                return known.under_way
             files = (*(self._inputs(work, job) if "inputs" in parts else ()), *(outputs if "output" in parts else ()))
             work.remains.save(retention.begin(known, parts, files, reason, actor))
             if "output" in parts and job.cache_key is not None:
                 work.cache.forget(job.cache_key)  # or an equal request would be answered with a file that is gone
+        return True
 
     def _finish(self, job_id: str) -> bool:
         """Carry out what was begun; whether anything was."""
@@ -115,8 +120,8 @@ class Retention:
         with self._transactions.begin() as work:
             job = work.jobs.lock(job_id)
             now = work.remains.find([job_id])[job_id]
-            if not now.under_way:
-                return False  # somebody else was faster
+            if not now.under_way or now.files != known.files:
+                return False  # somebody else was faster; what has begun since has files that nobody deleted here
             over, receipt = retention.finish(now, work.now_ms())
             work.remains.save(over)
             work.journal.record(job.account, now.actor, [receipt])

@@ -306,6 +306,10 @@ class Replays(Protocol):
         """Bind a key to a request and its job; the job of an earlier, equal request. Raises RequestChanged."""
         ...
 
+    def known(self, account: str, key: str, digest: str) -> str | None:
+        """The job that a key was bound to by an earlier, equal request. Raises RequestChanged."""
+        ...
+
     def forget(self, before_ms: int) -> int:
         """Drop keys that are older; returns how many."""
         ...

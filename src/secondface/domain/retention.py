@@ -75,6 +75,15 @@ class Remains:
         return tuple(part for part in self.left() if self.ended_ms + hours[part] * HOUR_MS <= at_ms)
 
 
+def maker_of(job: Job) -> str:
+    """The job whose file the result is: an earlier, equal one where it came from that."""
+    match (job.result or "").split("/", 2):
+        case ["jobs", maker, _]:
+            return maker
+        case _:
+            return job.id
+
+
 def left_of(job: Job, inputs_h: int | None, output_h: int | None) -> Remains:
     """What a job that has just ended leaves behind, with the hours of its account's plan."""
     assert job.ended_ms is not None

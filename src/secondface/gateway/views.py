@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 
 from secondface.control.accounts import Standing
+from secondface.control.retention import result_is_deleted
 from secondface.control.waiting import why_waiting
 from secondface.domain.accounts import Account, Key, Plan
 from secondface.domain.billing import bill
@@ -66,8 +67,7 @@ def _is_deleted(service: Service, job: Job, work: UnitOfWork | None) -> bool:
     if work is None:
         with service.transactions.view() as fresh:
             return _is_deleted(service, job, fresh)
-    known = work.remains.find([job.id]).get(job.id)
-    return known is not None and known.output in ("deleting", "deleted")
+    return result_is_deleted(work, job)
 
 
 def _waiting(service: Service, job: Job, work: UnitOfWork | None) -> WaitingWord | None:

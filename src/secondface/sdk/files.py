@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
-from io import BufferedRandom
+from io import BufferedRandom, BufferedWriter
 from pathlib import Path
 
 from secondface.errors import DiskFull, FileUnreadable, OutputNotWritable, SecondfaceError
@@ -62,7 +62,7 @@ def download(job_id: str, output: Path, retries: Retries, place: str | None = No
     while True:
         before = _size(part)
         try:
-            with written(part) as file:
+            with _written(part) as file:
                 whole = yield from _continue(place or f"/v1/jobs/{job_id}/result", file, retries)
         except SecondfaceError as error:
             if error.facts.get("status") == 416 and before:  # the part is of something else, or longer than the file
@@ -157,10 +157,28 @@ def pieces(content: Path | bytes) -> Generator[bytes]:
 
 
 @contextmanager
-def written(part: Path) -> Generator[BufferedRandom]:
-    """A file that is added to. Raises OutputNotWritable, DiskFull."""
+def _written(part: Path) -> Generator[BufferedRandom]:
     with _ours(part), part.open("a+b") as file:
         yield file
+
+
+@contextmanager
+def whole(output: Path) -> Generator[BufferedWriter]:
+    """A file that is NAME.part until the block has ended, and is gone where that fails.
+
+    Raises OutputNotWritable, DiskFull.
+    """
+    part = output.with_name(output.name + ".part")
+    with _ours(output):
+        try:
+            with part.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(output)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from urllib.parse import quote as quoted
 from secondface.sdk.accounts import keys_of
 from secondface.sdk.answers import read_as
 from secondface.sdk.calls import Call, Close, Flow, Unreachable, take
-from secondface.sdk.files import written
+from secondface.sdk.files import whole
 from secondface.sdk.inputs import checked, said
 from secondface.sdk.jobs import place
 from secondface.sdk.problems import ServiceUnreachable
@@ -71,17 +71,14 @@ def audit_check(retries: Retries) -> Flow[AuditFindingView]:
 
 
 def audit_export(output: Path, retries: Retries) -> Flow[Path]:
-    """The audit as a file: into NAME.part, then renamed. Raises ServiceUnreachable where it breaks off."""
-    part = output.with_name(output.name + ".part")
-    with written(part) as file:
-        file.truncate(0)
+    """The audit as a file. Raises ServiceUnreachable where it breaks off, OutputNotWritable, DiskFull."""
+    with whole(output) as file:
         yield from opened(Call(method="GET", path="/v1/admin/audit/export"), retries)
         while (piece := (yield from take())) is not None:
             if isinstance(piece, Unreachable):
                 raise ServiceUnreachable("The export broke off; ask for it again.")
             file.write(piece)
         yield Close()
-    part.replace(output)
     return output
 
 

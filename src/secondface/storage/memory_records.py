@@ -222,10 +222,17 @@ class MemoryReplays:
         self._replays, self._now_ms = replays, now_ms
 
     def remember(self, account: str, key: str, digest: str, job_id: str) -> str | None:
-        known = self._replays.setdefault((account, key), (digest, job_id, self._now_ms))
-        if known[0] != digest:
-            raise RequestChanged(key=key, job=known[1])
-        return None if known[1] == job_id else known[1]
+        self._replays.setdefault((account, key), (digest, job_id, self._now_ms))
+        known = self.known(account, key, digest)
+        return None if known == job_id else known
+
+    def known(self, account: str, key: str, digest: str) -> str | None:
+        if (account, key) not in self._replays:
+            return None
+        said, job_id, _ = self._replays[account, key]
+        if said != digest:
+            raise RequestChanged(key=key, job=job_id)
+        return job_id
 
     def forget(self, before_ms: int) -> int:
         old = [place for place, (_, _, at_ms) in self._replays.items() if at_ms < before_ms]

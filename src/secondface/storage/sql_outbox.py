@@ -73,10 +73,13 @@ class SqlReplays:
         row: dict[str, Any] = {
             "account": account, "key": key, "digest": digest, "job_id": job_id, "at_ms": self._database.now(),
         }  # fmt: skip
-        if insert_or_ignore(self._connection, REPLAYS, row):
-            return None
+        return None if insert_or_ignore(self._connection, REPLAYS, row) else self.known(account, key, digest)
+
+    def known(self, account: str, key: str, digest: str) -> str | None:
         mine = (REPLAYS.c.account == account, REPLAYS.c.key == key)
-        known = self._connection.execute(select(REPLAYS).where(*mine)).mappings().one()
+        known = self._connection.execute(select(REPLAYS).where(*mine)).mappings().one_or_none()
+        if known is None:
+            return None
         if known["digest"] != digest:
             raise RequestChanged(key=key, job=known["job_id"])
         return known["job_id"]

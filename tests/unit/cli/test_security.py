@@ -215,6 +215,23 @@ def test_a_data_folder_that_others_may_read_is_off(tmp_path: Path, begun: Callab
     assert states(guards_of_books.database, own(tmp_path)) == ["off"]
 
 
+def test_what_is_kept_for_how_long_is_said_of_results_too(tmp_path: Path) -> None:
+    [(state, seen)] = look(guards_of_files.uploads, own(tmp_path, retain_inputs_h=3, retain_outputs_h=5))
+    assert (state, "72 h" in seen, "3 h" in seen, "5 h" in seen) == ("note", True, True, True)
+
+
+def test_keys_that_lie_apart_are_looked_at_where_they_lie(tmp_path: Path, begun: Callable[..., None]) -> None:
+    begun(lambda _stores: None)
+    keys = tmp_path / "keys"
+    keys.mkdir(mode=0o700)
+    assert states(guards_of_files.data_folder, own(tmp_path, secrets_dir=str(keys))) == ["on", "on"]
+    keys.chmod(0o755)
+    (keys / "codes.key").write_bytes(b"k" * 32)
+    (keys / "codes.key").chmod(0o644)
+    [_, (state, seen)] = look(guards_of_files.data_folder, own(tmp_path, secrets_dir=str(keys)))
+    assert (state, "codes.key" in seen, "audit.key" in seen) == ("off", True, False)
+
+
 def test_looking_makes_nothing(tmp_path: Path) -> None:
     list(security.guards_of(own(tmp_path)))
     assert not (tmp_path / "data").exists()

@@ -136,6 +136,29 @@ def test_a_checkpoint_of_somebody_else_hides_nothing(service: Service) -> None:
     assert (service.audit.check().flaw, service.audit.check().first_bad is not None) == ("start", True)
 
 
+def test_nothing_is_signed_on_from_a_checkpoint_of_somebody_else(service: Service) -> None:
+    """Or who writes the database alone could chain anew, let the service sign that, and take the checkpoint away."""
+    told(service, 6)
+    service.audit.sign()
+    word, events = service.audit_key.word, shelves(service).events
+    for number, each in events.items():
+        events[number] = replace(each, account="b", position=None, digest=None)
+    shelves(service).heads.clear()
+    told(service, 1)
+    made = AuditTrail(service.transactions, HandKey()).sign()
+    assert made is not None
+    shelves(service).heads.clear()
+    shelves(service).heads["checkpoint", made.position] = replace(made, kind="checkpoint")
+    told(service, 1)
+    for deed in (service.audit.step, service.audit.sign, service.audit.prune):
+        with pytest.raises(AuditBroken):
+            deed()
+    assert check(service.audit.export(), holds, service.audit_key.public_key).flaw == "truncated"
+    assert service.audit_key.word == word
+    shelves(service).heads.clear()
+    assert service.audit.check().flaw == "rewritten"
+
+
 def test_a_word_of_ours_that_was_changed_is_found(service: Service) -> None:
     told(service, 3)
     service.audit.sign()

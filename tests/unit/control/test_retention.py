@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -19,16 +20,30 @@ from secondface.storage.memory_objects import MemoryObjects
 from tests.unit.control.service import Service, active
 
 
+def _nothing() -> None:
+    pass
+
+
 class Objects(MemoryObjects):
-    """A store that fails from some deletion on."""
+    """A store that fails from some deletion on, and beside whose work something else may happen, once."""
 
     left = 10**6
+    stuck = ""
+    """A file that nobody can delete."""
+    at_delete = at_keys = staticmethod(_nothing)
 
     def delete(self, key: str) -> None:
-        if not self.left:
+        self.at_delete, now = _nothing, self.at_delete
+        now()
+        if not self.left or key == self.stuck:
             raise StorageUnavailable("It is away.")
         self.left -= 1
         super().delete(key)
+
+    def keys(self, prefix: str) -> Sequence[str]:
+        self.at_keys, now = _nothing, self.at_keys
+        now()
+        return super().keys(prefix)
 
 
 @pytest.fixture
@@ -144,6 +159,8 @@ def test_no_equal_request_is_answered_with_what_is_gone(
     assert again.result == job.result
     retention.delete(service.owner, job.id)
     assert service.submit(cache_key="c").job.state == "queued"
+    with pytest.raises(DataDeleted):
+        retention.require_kept(again)
 
 
 def test_what_came_from_an_earlier_job_goes_with_that_one(
@@ -201,6 +218,62 @@ def test_a_job_without_a_readable_order_keeps_no_other_waiting(
     done(service, objects, "t", digest="other")
     service.clock.at_ms += 9 * HOUR_MS
     assert retention.step() == 1
+    assert objects.keys("") == []
+
+
+def test_a_file_that_cannot_be_deleted_keeps_no_other_job_waiting(
+    service: Service, objects: Objects, retention: Retention
+) -> None:
+    job = done(service, objects, "t")
+    done(service, objects, "other", digest="other")
+    service.clock.at_ms += 9 * HOUR_MS
+    objects.stuck = "uploads/a/t"
+    assert retention.step() == 1
+    assert {key.split("/")[-1] for key in objects.keys("")} == {"t", "out.png", "report.json"}
+    assert retention.receipts(service.owner, job.id) == []
+    objects.stuck = ""
+    assert retention.step() == 1
+    assert objects.keys("") == []
+
+
+def test_nobody_says_of_files_that_somebody_else_is_about_to_delete_that_they_are_gone(
+    service: Service, objects: Objects, retention: Retention
+) -> None:
+    """While a round deletes the inputs, somebody asks for all, ends that deletion, begins the next one and dies."""
+    job = done(service, objects, "t")
+    service.clock.at_ms += 2 * HOUR_MS
+
+    def ask_and_die() -> None:
+        objects.left = 1
+        with pytest.raises(StorageUnavailable):
+            retention.delete(service.owner, job.id)
+        objects.left = 10**6
+
+    objects.at_delete = ask_and_die
+    retention.step()
+    assert len(objects.keys("jobs/")) == 2
+    assert [each.event.facts["what"] for each in retention.receipts(service.owner, job.id)] == ["inputs"]
+    assert retention.step() == 1
+    assert objects.keys("") == []
+    assert [each.event.facts["what"] for each in retention.receipts(service.owner, job.id)] == ["inputs", "output"]
+
+
+def test_who_asks_gets_all_deleted_also_where_a_round_began_with_a_part(
+    service: Service, objects: Objects, retention: Retention
+) -> None:
+    job = done(service, objects, "t")
+    service.clock.at_ms += 2 * HOUR_MS
+
+    def begin_and_die() -> None:
+        objects.left = 0
+        assert retention.step() == 0
+        objects.left = 10**6
+
+    objects.at_keys = begin_and_die
+    receipts = retention.delete(service.owner, job.id)
+    assert [(each.event.facts["what"], each.event.facts["reason"]) for each in receipts] == [
+        ("inputs", "policy"), ("output", "asked")
+    ]  # fmt: skip
     assert objects.keys("") == []
 
 

@@ -19,6 +19,7 @@ from secondface.errors import (
     JobMissing,
     JobSettled,
     RateLimited,
+    RequestChanged,
     ScopeMissing,
 )
 from tests.hand_key import hand_sealer
@@ -73,6 +74,9 @@ def test_a_key_that_one_makes_is_ones_own_until_it_is_given_to_somebody(guarded:
     with pytest.raises(ScopeMissing):
         guarded.requests.approve(own, job.id)
     assert guarded.requests.approve(given, job.id).state == "queued"
+    with guarded.transactions.view() as work:
+        persons = [work.journal.since(key.key_id)[0].event.facts["person"] for key in (own, given)]
+    assert persons == ["Ann", "Ben"], "the audit shows whom an operator gave a key"
 
 
 def test_an_operator_of_the_first_start_stays_one_person(service: Service) -> None:
@@ -152,7 +156,15 @@ def test_a_request_whose_answer_was_lost_may_come_again_with_its_code(guarded: S
     again = guarded.submit(None, **words)
     assert (again.replayed, again.job.id) == (True, first.job.id)
     with pytest.raises(CodeRefused):
+        guarded.submit(None, **{**words, "digest": "another", "idempotency_key": "another"})
+    with pytest.raises(RequestChanged):
         guarded.submit(None, **{**words, "digest": "another"})
+    guarded.clock.at_ms += 3_600_000  # a caller who was away finds the job too, by a code that holds no more
+    again = guarded.submit(None, **words)
+    assert (again.replayed, again.job.id) == (True, first.job.id)
+    with guarded.transactions.view() as work:
+        kinds = [each.event.kind for each in work.journal.since(guarded.owner.key_id)]
+    assert kinds.count("codes.refused") == 1
 
 
 def test_a_code_is_not_spent_where_none_is_wanted(guarded: Service) -> None:

@@ -11,6 +11,7 @@ from secondface import errors
 from secondface.sdk import ServiceUnreachable, files
 from secondface.sdk.calls import Answer, Unreachable
 from secondface.sdk.files import download, pieces, verify
+from secondface.sdk.trust import audit_export
 from secondface.spec.views import StoredView, UploadView
 from tests.unit.sdk.played import STEADY, Played, refusal
 
@@ -68,6 +69,26 @@ def test_a_refusal_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(errors.OutputNotWritable):
         Played().run(download("job_1", tmp_path / "none" / "out.mp4", STEADY))
+
+
+def test_an_export_of_the_audit_is_whole_or_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    for service, error in (
+        (Played([refusal("scope_missing", 403)]), errors.ScopeMissing),
+        (Played([head()], streams=[[b"{}\n", Unreachable("cut")]]), ServiceUnreachable),
+    ):
+        with pytest.raises(error):
+            service.run(audit_export(path, STEADY))
+        assert list(tmp_path.iterdir()) == []
+    Played([head()], streams=[[b"{}\n", b"{}\n"]]).run(audit_export(path, STEADY))
+    assert path.read_bytes() == b"{}\n{}\n"
+
+
+def test_an_export_of_the_audit_takes_no_folders_place(tmp_path: Path) -> None:
+    (tmp_path / "audit.jsonl").mkdir()
+    with pytest.raises(errors.OutputNotWritable):
+        Played([head()], streams=[[b"{}\n"]]).run(audit_export(tmp_path / "audit.jsonl", STEADY))
+    assert [path.name for path in tmp_path.iterdir()] == ["audit.jsonl"]
 
 
 def test_files_are_read_in_pieces(tmp_path: Path) -> None:
