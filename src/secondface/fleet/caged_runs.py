@@ -152,9 +152,12 @@ class CagedRuns:
                 conduct.tell(Progress(done, total or None, 0, 0.0, 0, ()))
 
             listener = Listener(ends.line, work=work.add, phase=entered, progress=progressed)
-            outcome = child.outcome(hear={ends.line: listener.hear}, look=conduct.checkpoint, look_every_s=_LOOK_S)
-            if outcome is not None:
-                told.note(outcome.peak_bytes)
+            try:
+                outcome = child.outcome(hear={ends.line: listener.hear}, look=conduct.checkpoint, look_every_s=_LOOK_S)
+            except InternalFault:
+                guard.require_passed()  # nonsense covers no refusal up
+                raise
+            told.note(0 if outcome is None else outcome.peak_bytes)
             guard.require_passed()  # whatever the run made of it
             end = judged(outcome)
             people.keep()
