@@ -135,6 +135,7 @@ class CagedRuns:
             leaving.callback(work.close)
             desk = ModelDesk(conduct.sessions, guard, Arena(ends.arena), ends.lanes, work)
             leaving.callback(desk.join)
+            leaving.callback(ends.hang_up)
             desk.start()
             with ends.theirs() as theirs:
                 files = [*theirs[:2], (people.descriptor, "people"), *theirs[2:]]
