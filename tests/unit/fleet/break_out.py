@@ -13,13 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
+from secondface.fleet import caged_run
 from secondface.fleet.lanes import Arena, received, send
 from secondface.media.caged_process import Given
 from secondface.media.handed import descriptor_of
+from secondface.provenance.metadata import metadata_marks
 
 _SYSCALL = ctypes.CDLL(None, use_errno=True).syscall
 _PTRACE = 101
+LATE_MODULES = caged_run.LATE_MODULES
 
 
 def _ptrace(number: int) -> None:
@@ -69,7 +74,10 @@ def escapes(aims: dict[str, Any]) -> dict[str, Callable[[], object]]:
 
 
 def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for each deed
-    """What the order's speed_key asks for, as JSON."""
+    """What the order's speed_key asks for, as JSON. Who is to read marks is another process, and does so."""
+    if given.argument == caged_run.READ_MARKS:
+        yield from caged_run.run_given(given)
+        return
     order = json.loads(Path("in/order.json").read_text())
     words = json.loads(order["speed_key"])
     own = given.argument
@@ -84,7 +92,7 @@ def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for eac
         return _report(found, own["produce_id"], len(own["inputs"]), frames)
 
     if words["do"] in ("escape", "ask", "show", "work early"):
-        Path("out", order["output_name"]).write_bytes(b"0" * 64)
+        _write_output(order, own)
     match words["do"]:
         case "escape":
             yield report({name: _tried(door) for name, door in escapes(words).items()} | _seen(words))
@@ -118,7 +126,7 @@ def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for eac
             received(line if words["to"] == "line" else lane)
             yield report({})
         case "boast":
-            Path("out", order["output_name"]).write_bytes(b"0" * 64)
+            _write_output(order, own)
             yield report({}, words["frames"])
         case "ask for ever":
             send(line, ["phase", "run"])
@@ -126,7 +134,7 @@ def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for eac
             for _ in range(100):
                 send(lane, "nonsense")
                 received(lane)
-            Path("out", order["output_name"]).write_bytes(b"0" * 64)
+            _write_output(order, own)
             yield report({})
         case "say":
             send(line, words["words"])
@@ -157,6 +165,9 @@ def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for eac
             yield report({"answer": answer})
         case "end":
             yield words["words"]
+        case "unmarked":
+            _write_output(order, own | words.get("marks_of", {}), marked="marks_of" in words)
+            yield report({})
         case "link":
             Path("out", order["output_name"]).symlink_to(words["to"])
             yield report({})
@@ -164,8 +175,16 @@ def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for eac
             os.mkfifo(Path("out", order["output_name"]))
             yield report({})
         case "fill":
-            Path("out", order["output_name"]).write_bytes(b"0" * 64)
+            _write_output(order, own)
             yield report({})
+
+
+def _write_output(order: dict[str, Any], own: dict[str, Any], *, marked: bool = True) -> None:
+    info = PngInfo()
+    if marked:
+        marks = metadata_marks(own["produce_id"], own["content_producer"])
+        info.add_itxt("XML:com.adobe.xmp", marks.xmp.decode())
+    Image.new("RGB", (8, 8)).save(Path("out", order["output_name"]), pnginfo=info)
 
 
 def _begin(line: int) -> None:

@@ -182,6 +182,15 @@ def test_what_it_leaves_is_not_followed(hostile: Shop, case: str) -> None:
     hostile.shop.requests.cancel(hostile.shop.owner, job.id)
 
 
+@pytest.mark.parametrize("words", [{}, {"marks_of": {"produce_id": "0" * 32}}], ids=["none", "another job's"])
+def test_an_output_without_its_marks_is_not_handed_out(hostile: Shop, words: dict[str, Any]) -> None:
+    job = hostile.does("unmarked", **words)
+    assert job.attempts[0].error == "mark_missing"
+    assert hostile.shop.results(job.id) == []
+    if not job.ended:
+        hostile.shop.requests.cancel(hostile.shop.owner, job.id)
+
+
 @pytest.mark.parametrize(
     "words",
     [
