@@ -9,15 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import mimetypes
-import os
-import stat
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO
 
 from secondface.domain.ports import (
     NO_FACTS,
@@ -44,7 +41,7 @@ from secondface.errors import (
 )
 from secondface.fleet.guards import Guards
 from secondface.fleet.pixel_room import PixelRoom
-from secondface.fleet.runs import DirectRuns, RunResult, Runs, RunTask
+from secondface.fleet.runs import DirectRuns, RunResult, Runs, RunTask, open_plain
 from secondface.observe import log
 from secondface.pipeline.batching import Seat
 from secondface.pipeline.engine import Progress
@@ -319,16 +316,3 @@ def _make_folder(path: Path) -> None:
         path.mkdir()
     except OSError as error:
         raise DiskFull(f"No folder for the attempt: {error.strerror}.") from error
-
-
-def open_plain(path: Path) -> BinaryIO:
-    """An output for reading. Raises InternalFault for what is no plain file: whoever made it read a stranger's bytes,
-    and a link would hand out any file of this machine."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise InternalFault(f"An output cannot be opened: {error.strerror}.") from error
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise InternalFault("An output is no plain file.")
-    return os.fdopen(descriptor, "rb")

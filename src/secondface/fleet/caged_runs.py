@@ -19,14 +19,15 @@ import psutil
 
 from secondface import processors
 from secondface.errors import CageUnavailable, DiskFull, InternalFault, RunCrashed
-from secondface.fleet.caged_run import ORDER
+from secondface.fleet.caged_run import ORDER, READ_MARKS
 from secondface.fleet.guard_desk import GuardDesk
 from secondface.fleet.lanes import Arena
+from secondface.fleet.marks_check import READING_CAGE, require_marked
 from secondface.fleet.model_desk import ModelDesk, ToldWork
 from secondface.fleet.report_words import result_of_words
 from secondface.fleet.run_ends import RunEnds
 from secondface.fleet.run_words import Listener, error_of_words
-from secondface.fleet.runs import Room, RunResult, RunTask
+from secondface.fleet.runs import Room, RunResult, RunTask, open_plain
 from secondface.media.bubblewrap import bubblewrap_program, library_folders, walls
 from secondface.media.cage import Cage, nobody
 from secondface.media.caged_task import CagedTask, Outcome
@@ -37,6 +38,7 @@ from secondface.pipeline.meter import MemoryPeak, Phase, PhaseClock
 from secondface.pipeline.passage import Conduct
 from secondface.pipeline.people import PeopleMemory
 from secondface.pipeline.preparation import inspect_inputs
+from secondface.provenance.metadata import metadata_marks
 from secondface.spec.schemas import RunRequest
 
 RUN = "secondface.fleet.caged_run:run_given"
@@ -110,7 +112,16 @@ class CagedRuns:
         with room(sum(look.width * look.height for look in looks.values())):
             end = self._run(argument, conduct, guard, phases, self._cage(task, request))
         guard.require_asked()
+        self._require_marked(task, conduct)
         return result_of_words(end, task)
+
+    def _require_marked(self, task: RunTask, conduct: Conduct) -> None:
+        """Let another process read the output's metadata marks back. Raises MarkMissing, InternalFault."""
+        with open_plain(task.output) as file:
+            files = [(file.fileno(), task.output.name)]
+            with self._forks.begin(files, READ_MARKS, READING_CAGE) as child:
+                outcome = child.outcome(look=conduct.checkpoint, look_every_s=_LOOK_S)
+        require_marked(outcome, metadata_marks(task.produce_id, task.content_producer))
 
     def _cage(self, task: RunTask, request: RunRequest) -> Cage:
         on_card = is_of_card(request.video.encoder) or is_of_card(request.video.decoder)
@@ -135,6 +146,7 @@ class CagedRuns:
             leaving.callback(work.close)
             desk = ModelDesk(conduct.sessions, guard, Arena(ends.arena), ends.lanes, work)
             leaving.callback(desk.join)
+            leaving.callback(ends.hang_up)
             desk.start()
             with ends.theirs() as theirs:
                 files = [*theirs[:2], (people.descriptor, "people"), *theirs[2:]]
@@ -152,9 +164,12 @@ class CagedRuns:
                 conduct.tell(Progress(done, total or None, 0, 0.0, 0, ()))
 
             listener = Listener(ends.line, work=work.add, phase=entered, progress=progressed)
-            outcome = child.outcome(hear={ends.line: listener.hear}, look=conduct.checkpoint, look_every_s=_LOOK_S)
-            if outcome is not None:
-                told.note(outcome.peak_bytes)
+            try:
+                outcome = child.outcome(hear={ends.line: listener.hear}, look=conduct.checkpoint, look_every_s=_LOOK_S)
+            except InternalFault:
+                guard.require_passed()  # nonsense covers no refusal up
+                raise
+            told.note(0 if outcome is None else outcome.peak_bytes)
             guard.require_passed()  # whatever the run made of it
             end = judged(outcome)
             people.keep()

@@ -73,8 +73,9 @@ class GuardDesk:
         return None if self._guard is None else self._guard.at_once
 
     def answer(self, words: Any, pictures_of: Callable[[Sequence[object]], list[RGB8]]) -> dict[str, Any]:
-        """What the guard says; `pictures_of` reads pictures by their shapes. Raises what it refuses, for good."""
+        """What the guard says; `pictures_of` reads pictures by their shapes. Raises what it refused first, for good."""
         with self._turn:
+            self.require_passed()
             try:
                 return self._answer(_Question.model_validate(words), pictures_of)
             except ValidationError as error:
@@ -90,17 +91,22 @@ class GuardDesk:
             raise self._refusal
 
     def require_asked(self) -> None:
-        """Raise InternalFault unless the guard was shown all that it judges."""
+        """Raise InternalFault unless the guard was shown all that it judges, and what it refused at the very end."""
+        self.require_passed()
         if self._guard is None:
             return
-        sources = range(len(self._sources)) if self._request.plan().swaps else ()
-        if not self._passed.issuperset(sources) or (self._guard.at_once and not self._judged):
+        plan = self._request.plan()
+        sources = range(len(self._sources)) if plan.swaps else ()
+        lacks_target = self._guard.at_once > 0 and not plan.only_marks and not self._judged
+        if lacks_target or not self._passed.issuperset(sources):
             raise InternalFault("a caged run did not show its pictures to the guard")
 
     def _answer(self, asked: _Question, pictures_of: Callable[[Sequence[object]], list[RGB8]]) -> dict[str, Any]:
         guard = self._guard
         if guard is None or asked.number >= max(1, len(self._sources)):
             raise InternalFault("a caged run asked for what there is not")
+        if len(asked.moments) > guard.at_once:
+            raise InternalFault("a caged run showed more pictures than are judged at once")
         samples = pictures_of(asked.pictures)
         _require_small(samples, 1 if asked.ask == "look" and guard.at_once else len(asked.moments))
         if asked.ask == "judge":

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from secondface.errors import InternalFault, ModelFailed, SecondfaceError
 from secondface.fleet.guard_desk import GuardDesk
-from secondface.fleet.lanes import Arena, received, send
+from secondface.fleet.lanes import Arena, hang_up, received, send
 from secondface.fleet.run_words import error_words
 from secondface.frames import Sessions
 from secondface.models.manifest import Manifest, Tensor
@@ -25,6 +25,7 @@ from secondface.observe import BusyClock, log
 from secondface.pipeline.device_share import DeviceShare
 
 _MOST_THREADS = 64
+_LONGEST_FAULT = 2000
 
 
 class ToldWork:
@@ -72,6 +73,7 @@ class ModelDesk:
         self._sessions, self._guard, self._arena, self._work = sessions, guard, arena, work
         self._turn = threading.Condition()
         self._is_open, self._calls = False, 0
+        self._told_fault = False
         self._threads = [
             threading.Thread(target=self._serve, args=each, name=f"lane-{each[0]}", daemon=True)
             for each in enumerate(lanes)
@@ -104,6 +106,7 @@ class ModelDesk:
         with suppress(OSError, ValueError):
             while (words := received(descriptor)) is not None:
                 send(descriptor, self._answer(lane, words))
+        hang_up(descriptor)  # or a run that said what is no message would wait for ever
 
     def _answer(self, lane: int, words: Any) -> dict[str, Any]:
         try:
@@ -111,7 +114,9 @@ class ModelDesk:
         except SecondfaceError as error:
             return error_words(error)
         except Exception as error:  # noqa: BLE001 - a model that breaks in a new way ends this run alone
-            log("worker.fault", "error", error=f"{type(error).__name__}: {error}")
+            if not self._told_fault:  # once: a run may ask nonsense for ever, and must not fill the disk
+                self._told_fault = True
+                log("worker.fault", "error", error=f"{type(error).__name__}: {error}"[:_LONGEST_FAULT])
             return error_words(InternalFault(type(error).__name__))
 
     def _call(self, lane: int, words: Any) -> dict[str, Any]:

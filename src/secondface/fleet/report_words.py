@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from secondface.errors import InternalFault
+from secondface.fleet.run_words import MOST_COUNTED
 from secondface.fleet.runs import RunResult, RunTask, result_of
 from secondface.pipeline.report import RunReport
 from secondface.pipeline.sealing import MEDIA_TYPES, statement_of
@@ -40,12 +41,12 @@ class _Report(_Words):
     """What fleet.runs says of a run, as far as others rely on it."""
 
     kind: str = Field(pattern="^(still|video)$")
-    width: int = Field(ge=1)
-    height: int = Field(ge=1)
-    frames: int = Field(ge=0)
-    faces: int = Field(ge=0)
-    faces_swapped: int = Field(ge=0)
-    swapped_frames: int = Field(ge=0)
+    width: int = Field(ge=1, le=MOST_COUNTED)
+    height: int = Field(ge=1, le=MOST_COUNTED)
+    frames: int = Field(ge=0, le=MOST_COUNTED)
+    faces: int = Field(ge=0, le=MOST_COUNTED)
+    faces_swapped: int = Field(ge=0, le=MOST_COUNTED)
+    swapped_frames: int = Field(ge=0, le=MOST_COUNTED)
     unswapped: list[list[int]]
     notes: list[str]
     streams: list[dict[str, Any]]

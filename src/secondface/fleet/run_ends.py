@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Self
 
 from secondface.errors import CageUnavailable
-from secondface.fleet.lanes import MOST_LANES, shared_memory
+from secondface.fleet.lanes import MOST_LANES, hang_up, shared_memory
 
 
 class RunEnds:
@@ -23,6 +23,7 @@ class RunEnds:
         try:
             self.arena = self._kept(self._ours, shared_memory())
             self.line, line = self._pair()
+            os.set_blocking(self.line, False)  # who hears it must also hear others, and look at the time
             pairs = [self._pair() for _ in range(MOST_LANES)]
         except OSError as error:
             self.__exit__()
@@ -42,6 +43,11 @@ class RunEnds:
         """What the run is handed: its line, the memory, its lanes. They are closed here afterwards."""
         with self._theirs:
             yield self._named
+
+    def hang_up(self) -> None:
+        """End all lanes, whoever still holds the other ends: nobody here may wait for them any more."""
+        for each in self.lanes:
+            hang_up(each)
 
     def _pair(self) -> tuple[int, int]:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -26,6 +26,8 @@ _PHASES: tuple[Phase, ...] = get_args(Phase)
 _LEVELS = ("debug", "info", "warning", "error")
 _MOST_LOGGED = 1000
 _LONGEST_TEXT = 2000
+MOST_COUNTED = 1 << 50
+"""Frames, faces or bytes of a run that are believed: what is beyond cannot be, and no table holds it."""
 _OF_A_RUN = (
     errors.BadRequest, errors.BadMedia, errors.FaceProblem, errors.ModelMissing, errors.ModelCorrupt,
     errors.ModelFailed, errors.StepFailed, errors.DeviceUnavailable, errors.MarkMissing, errors.EncodeFailed,
@@ -160,13 +162,16 @@ class Listener:
         self._logged = 0
 
     def hear(self) -> bool:
-        """Take the next message; False when there will be no more. Raises InternalFault for nonsense."""
+        """Take the next message; False when there will be no more. Raises InternalFault for nonsense.
+
+        Never waits: an answer that finds no room, since none before it was read, is nonsense too.
+        """
         try:
             words = received(self._descriptor)
             if words is None:
                 return False
             self._take(words)
-        except (ValueError, OSError, TypeError, KeyError) as error:
+        except (ValueError, OSError, TypeError, KeyError, RecursionError) as error:
             raise InternalFault(f"a caged run told nonsense: {type(error).__name__}") from error
         return True
 
@@ -177,12 +182,14 @@ class Listener:
             case ["phase", phase] if phase in _PHASES[1:]:
                 self._phase(phase)
                 os.write(self._descriptor, b"1")
-            case ["progress", int(done), int(total), int(peak_bytes)] if min(done, total, peak_bytes) >= 0:
+            case ["progress", int(done), int(total), int(peak_bytes)] if (
+                min(done, total, peak_bytes) >= 0 and max(done, total, peak_bytes) <= MOST_COUNTED
+            ):
                 self._progress(done, total, peak_bytes)
             case ["log", str(event), level, fields] if level in _LEVELS:
                 if self._may_log():
                     observe.log(event[:100], level, **{"caged": True, **_plain(fields)})
-            case ["measure", kind, str(name), (int() | float()) as value, labels]:
+            case ["measure", kind, str(name), (int() | float()) as value, labels] if abs(value) <= MOST_COUNTED:
                 if self._may_log():
                     self._measure(str(kind), name, value, {each: str(label) for each, label in _plain(labels).items()})
             case _:

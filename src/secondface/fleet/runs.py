@@ -5,12 +5,15 @@ Decides what an attempt hands over and what it gets back. Must not know leases o
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Protocol, cast
+from typing import BinaryIO, Protocol, cast
 
+from secondface.errors import InternalFault
 from secondface.pipeline.meter import PhaseClock
 from secondface.pipeline.passage import Conduct
 from secondface.pipeline.preparation import Look
@@ -108,3 +111,16 @@ def _facts(report: RunReport) -> dict[str, object]:
         "produce_id": report.produce_id, "watermark": report.watermark, "watermark_held": report.watermark_held,
         "label_waiver": report.label_waiver,
     }  # fmt: skip
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """An output for reading. Raises InternalFault for what is no plain file: whoever made it read a stranger's bytes,
+    and a link would hand out any file of this machine."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise InternalFault(f"An output cannot be opened: {error.strerror}.") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InternalFault("An output is no plain file.")
+    return os.fdopen(descriptor, "rb")

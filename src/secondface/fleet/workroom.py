@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import os
 import shutil
 from collections.abc import Generator
@@ -41,7 +42,7 @@ class Workroom:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove_tree(self._folder)
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -57,7 +58,7 @@ class Workroom:
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
 
 
 def tidy(root: Path) -> int:
@@ -66,9 +67,37 @@ def tidy(root: Path) -> int:
     with contextlib.suppress(OSError), _one_at_a_time(root):
         for folder in root.iterdir():
             if folder.is_dir() and _abandoned(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_tree(folder)
                 removed += 1
     return removed
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder, as far as that can be done, whatever a caged run made in it.
+
+    Folders may lie deeper in each other than a path or a recursion reaches, and be closed to their own owner.
+    """
+    with contextlib.suppress(RecursionError):
+        shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        _flatten(folder)
+        folder.rmdir()
+
+
+def _flatten(folder: Path) -> None:
+    """Empty a folder: what lies in those within it is moved up into it, so that nothing is deep. Raises OSError."""
+    free = (place for number in itertools.count() if not os.path.lexists(place := folder / f"moved-{number}"))
+    while entries := list(folder.iterdir()):
+        for entry in entries:
+            if entry.is_symlink() or not entry.is_dir():
+                entry.unlink()
+                continue
+            entry.chmod(0o700)
+            for inner in list(entry.iterdir()):
+                if inner.is_dir() and not inner.is_symlink():
+                    inner.chmod(0o700)  # or it could not be moved
+                inner.rename(next(free))
+            entry.rmdir()
 
 
 @contextmanager

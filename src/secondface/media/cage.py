@@ -19,10 +19,10 @@ from typing import Any
 
 from secondface.errors import CageUnavailable
 from secondface.media.landlock import landlock_version, opened_rules, restrict_to
-from secondface.media.syscall_filter import allow_decoding, filter_reason, forbid_escapes, process_control
+from secondface.media.syscall_filter import DEATH_SIGNAL, allow_decoding, filter_reason, forbid_escapes, process_control
 
 _NOBODY = 65534
-_DEATH_SIGNAL, _DUMPABLE, _NO_NEW_PRIVILEGES = 1, 4, 38
+_DUMPABLE, _NO_NEW_PRIVILEGES = 4, 38
 _MIB = 2**20
 
 
@@ -129,7 +129,7 @@ def enter(cage: Cage) -> None:
 def _confine(cage: Cage, rules: int | None) -> None:
     _set_limits(cage)
     # after the change of user, which takes both back
-    process_control(_DEATH_SIGNAL, signal.SIGKILL)
+    process_control(DEATH_SIGNAL, signal.SIGKILL)
     process_control(_DUMPABLE, 0)
     if process_control(_NO_NEW_PRIVILEGES, 1) < 0:
         raise CageUnavailable("The kernel cannot take privileges away for good.")

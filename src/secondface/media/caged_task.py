@@ -37,6 +37,9 @@ _BOOT = (
 )
 _KEPT_VARIABLES = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "PYTHONHOME", "SYSTEMROOT")
 """No other variable reaches the child: environments hold keys."""
+_NAMED_SIGNALS = frozenset(map(int, signal.Signals))
+_DYING_S = 1.0
+"""A killed process is gone long before, unless whoever is to kill it is still loading."""
 _LOADING_S = 30.0
 """The forking process may need this long on a cold and busy machine."""
 
@@ -57,8 +60,11 @@ class Outcome:
 
     @property
     def signal_name(self) -> str | None:
-        """The signal that ended it, such as SIGSEGV."""
-        return signal.Signals(os.WTERMSIG(self.status)).name if os.WIFSIGNALED(self.status) else None
+        """The signal that ended it, such as SIGSEGV. A process can end itself by those that have no name too."""
+        if not os.WIFSIGNALED(self.status):
+            return None
+        number = os.WTERMSIG(self.status)
+        return signal.Signals(number).name if number in _NAMED_SIGNALS else f"signal {number}"
 
 
 class CagedTask:
@@ -178,7 +184,11 @@ class CagedChild:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Whoever starts children kills one whose end nobody waits for."""
+        """Kill it and wait for its end: what it could still write to is about to be removed."""
+        self.kill()
+        with suppress(OSError):
+            self._status.settimeout(_DYING_S)
+            self._status.recv(ENDING.size)
         self._result.close()
         self._status.close()
 

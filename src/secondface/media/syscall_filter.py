@@ -77,6 +77,8 @@ _SAME_EVERYWHERE = {
 
 _THREAD = Condition(0, 0x10000, mask=0x10000)
 _NOT_EXECUTABLE = Condition(2, 0, mask=4)
+DEATH_SIGNAL = 1
+"""Option of prctl(): what comes when the parent dies. Who unset it would outlive whoever started it."""
 
 
 def filter_reason() -> str | None:
@@ -135,6 +137,7 @@ def forbid_escapes() -> None:
     known = [name for name in forbidden if name in machine.numbers or name in _SAME_EVERYWHERE]
     body = [step for name in known for step in _refusal(_number(machine, name))]
     body += _rule(machine, "clone", (_THREAD,)) + _rule(machine, "tgkill", (Condition(0, os.getpid()),))
+    body += _refusal_of_option(_number(machine, "prctl"), DEATH_SIGNAL)
     _install(machine, [*body, *_end(_ALLOW)])
 
 
@@ -166,6 +169,14 @@ def _rule(machine: _Machine, name: str, conditions: Iterable[Condition]) -> list
 
 def _refusal(number: int) -> list[_Step]:
     return [(_JUMP_EQUAL, 0, 1, number), (_RETURN, 0, 0, _FAIL | errno.EPERM)]
+
+
+def _refusal_of_option(number: int, option: int) -> list[_Step]:
+    """Refuse the call where its first argument is this one, and allow it else."""
+    return [
+        (_JUMP_EQUAL, 0, 4, number), (_LOAD, 0, 0, _ARGUMENTS_AT), (_JUMP_EQUAL, 0, 1, option),
+        (_RETURN, 0, 0, _FAIL | errno.EPERM), (_RETURN, 0, 0, _ALLOW),
+    ]  # fmt: skip
 
 
 def _end(otherwise: int) -> list[_Step]:

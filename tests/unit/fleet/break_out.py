@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -12,17 +13,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
+from secondface.fleet import caged_run
 from secondface.fleet.lanes import Arena, received, send
 from secondface.media.caged_process import Given
 from secondface.media.handed import descriptor_of
+from secondface.provenance.metadata import metadata_marks
 
 _SYSCALL = ctypes.CDLL(None, use_errno=True).syscall
 _PTRACE = 101
+LATE_MODULES = caged_run.LATE_MODULES
 
 
 def _ptrace(number: int) -> None:
     if _SYSCALL(ctypes.c_long(_PTRACE), ctypes.c_long(16), ctypes.c_long(number), None, None) < 0:
+        raise OSError(ctypes.get_errno(), "refused")
+
+
+def _forget_parent() -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(1, 0, 0, 0, 0) < 0:
         raise OSError(ctypes.get_errno(), "refused")
 
 
@@ -56,28 +67,32 @@ def escapes(aims: dict[str, Any]) -> dict[str, Callable[[], object]]:
         "the worker's memory": Path(f"/proc/{worker}/mem").open,
         "the system's users": Path("/etc/passwd").read_bytes,
         "a second process": _fork,
+        "outlive the parent": _forget_parent,
         "a program": lambda: os.execv("/bin/true", ["true"]),
         "become root": lambda: os.setresuid(0, 0, 0) if os.getuid() else Path("/etc/shadow").read_bytes(),
     }
 
 
 def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for each deed
-    """What the order's speed_key asks for, as JSON."""
+    """What the order's speed_key asks for, as JSON. Who is to read marks is another process, and does so."""
+    if given.argument == caged_run.READ_MARKS:
+        yield from caged_run.run_given(given)
+        return
     order = json.loads(Path("in/order.json").read_text())
     words = json.loads(order["speed_key"])
     own = given.argument
     line, arena, lane = (descriptor_of(given.paths[at]) for at in (0, 1, 3))
     assert line is not None and arena is not None and lane is not None
 
-    def report(found: object) -> dict[str, object]:
+    def report(found: object, frames: int = 1) -> dict[str, object]:
         send(line, ["phase", "run"])
         received(line)
         send(lane, {"ask": "check"})
         received(lane)
-        return _report(found, own["produce_id"], len(own["inputs"]))
+        return _report(found, own["produce_id"], len(own["inputs"]), frames)
 
     if words["do"] in ("escape", "ask", "show", "work early"):
-        Path("out", order["output_name"]).write_bytes(b"0" * 64)
+        _write_output(order, own)
     match words["do"]:
         case "escape":
             yield report({name: _tried(door) for name, door in escapes(words).items()} | _seen(words))
@@ -87,6 +102,8 @@ def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for eac
             os._exit(9)
         case "abort":
             os.abort()
+        case "end by a signal without a name":
+            signal.raise_signal(signal.SIGRTMIN + 6)
         case "spin":
             _begin(line)
             while True:
@@ -97,6 +114,28 @@ def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for eac
         case "chatter":
             while True:
                 send(line, ["log", "x" * 1000, "info", {}])
+        case "litter":
+            _begin(line)
+            while True:
+                Path("out", str(time.monotonic_ns())).write_bytes(b"")
+        case "hear nothing":
+            while True:
+                send(line, ["phase", "run"])
+        case "nest":
+            os.write(line if words["to"] == "line" else lane, b"[" * 50_000)
+            received(line if words["to"] == "line" else lane)
+            yield report({})
+        case "boast":
+            _write_output(order, own)
+            yield report({}, words["frames"])
+        case "ask for ever":
+            send(line, ["phase", "run"])
+            received(line)
+            for _ in range(100):
+                send(lane, "nonsense")
+                received(lane)
+            _write_output(order, own)
+            yield report({})
         case "say":
             send(line, words["words"])
             received(line)
@@ -114,6 +153,9 @@ def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for eac
             for each in words["words"]:
                 send(lane, {"pictures": shapes, **each})
                 answers.append(received(lane))
+            if words.get("nonsense"):
+                send(line, "nonsense")
+                received(line)
             yield _report(answers, own["produce_id"], len(own["inputs"]))
         case "work early":
             send(line, ["work", 1])
@@ -123,6 +165,9 @@ def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for eac
             yield report({"answer": answer})
         case "end":
             yield words["words"]
+        case "unmarked":
+            _write_output(order, own | words.get("marks_of", {}), marked="marks_of" in words)
+            yield report({})
         case "link":
             Path("out", order["output_name"]).symlink_to(words["to"])
             yield report({})
@@ -130,8 +175,16 @@ def run_given(given: Given) -> Iterator[object]:  # noqa: C901 - one arm for eac
             os.mkfifo(Path("out", order["output_name"]))
             yield report({})
         case "fill":
-            Path("out", order["output_name"]).write_bytes(b"0" * 64)
+            _write_output(order, own)
             yield report({})
+
+
+def _write_output(order: dict[str, Any], own: dict[str, Any], *, marked: bool = True) -> None:
+    info = PngInfo()
+    if marked:
+        marks = metadata_marks(own["produce_id"], own["content_producer"])
+        info.add_itxt("XML:com.adobe.xmp", marks.xmp.decode())
+    Image.new("RGB", (8, 8)).save(Path("out", order["output_name"]), pnginfo=info)
 
 
 def _begin(line: int) -> None:
@@ -165,12 +218,12 @@ def _is_open(number: int) -> bool:
     return True
 
 
-def _report(found: object, produce_id: str, inputs: int) -> dict[str, object]:
+def _report(found: object, produce_id: str, inputs: int, frames: int = 1) -> dict[str, object]:
     return {
         "inputs": [{"media_type": "image/png", "label": None}] * inputs,
         "report": {
-            "kind": "still", "width": 1, "height": 1, "frames": 1, "faces": 0, "faces_swapped": 0, "swapped_frames": 0,
-            "unswapped": [], "notes": [json.dumps(found)], "streams": [], "stages": [], "produce_id": produce_id,
-            "watermark": produce_id[:16], "watermark_held": True, "label_waiver": None,
+            "kind": "still", "width": 1, "height": 1, "frames": frames, "faces": 0, "faces_swapped": 0,
+            "swapped_frames": 0, "unswapped": [], "notes": [json.dumps(found)], "streams": [], "stages": [],
+            "produce_id": produce_id, "watermark": produce_id[:16], "watermark_held": True, "label_waiver": None,
         }
     }  # fmt: skip

@@ -23,6 +23,7 @@ from secondface.pipeline.moderation import BuiltInModeration, Moderation, Opinio
 from secondface.pipeline.people import Picture, describe_source
 from secondface.pipeline.verification import verify_file
 from secondface.provenance.signing import ContentSigner
+from secondface.spec.graph import PipelineSpec
 from secondface.spec.moderation import ContentRules
 from secondface.vision.track import FaceTracker
 from tests.conformance.test_moderation import Judge as Server
@@ -116,6 +117,13 @@ def test_a_doubt_is_kept_with_the_job(real: Shop) -> None:
     assert [(each.rule, each.verdict, each.input) for each in job.findings] == [("house", "hold", "target")]
 
 
+def test_who_only_marks_a_picture_shows_nothing(real: Shop) -> None:
+    judge = Judge()
+    job = judged(real, judge, sources=(), pipeline=PipelineSpec.parse_list("label"))
+    assert (job.state, job.attempts[0].error) == ("succeeded", None)
+    assert judge.shown == []
+
+
 @pytest.mark.parametrize("where", ["source 0", "target"])
 def test_a_refusal_is_the_callers_and_says_what_was_found(real: Shop, where: str) -> None:
     job = judged(
@@ -186,9 +194,12 @@ def test_a_run_that_shows_less_hands_out_nothing(hostile: Shop, words: list[obje
     hostile.shop.requests.cancel(hostile.shop.owner, job.id)
 
 
-def test_a_run_that_goes_on_after_a_refusal_hands_out_nothing(hostile: Shop) -> None:
-    judge = Judge(lambda _: [Opinion(rule="house", verdict="refuse")])
-    job = shows(hostile, judge, JUDGE, JUDGE, shapes=[[40, 60, 3]])
+@pytest.mark.parametrize("more", [[], [JUDGE], [{"ask": "forget"}], ["nonsense"]])
+def test_a_run_that_goes_on_after_a_refusal_hands_out_nothing(hostile: Shop, more: list[object]) -> None:
+    hostile.guards = Guards(Judge(lambda _: [Opinion(rule="house", verdict="refuse")]))
+    nonsense = more == ["nonsense"]
+    words = [JUDGE] if nonsense else [JUDGE, *more]
+    job = hostile.does("show", words=words, shapes=[[40, 60, 3]], nonsense=nonsense)
     assert (job.state, job.error) == ("failed", "content_refused")
     assert [each.rule for each in job.findings] == ["house"]
 
@@ -217,6 +228,7 @@ def test_a_refusal_that_the_guard_did_not_say_is_not_believed(hostile: Shop, err
         ({"ask": "look"}, [[40, 60, 4]]), ({"ask": "look", "identity": [1.0]}, [[40, 60, 3]]),
         ({"ask": "look", "identity": [float("nan")] * 128}, [[40, 60, 3]]), ({"ask": "judge"}, [[40, 60, 3]]),
         ({"ask": "judge", "moments": [{"frame": -1, "at_ms": 0}]}, [[40, 60, 3]]), ({"ask": "forget"}, []),
+        ({**JUDGE, "moments": [{"frame": 0, "at_ms": 0}] * 4}, [[40, 60, 3]] * 4),
         ({"ask": "check", "opinions": [{"rule": "x y"}]}, []), ({"ask": "check", "more": 1}, []),
         ({**JUDGE, "pictures": [[1 << 20, 1 << 20, 3]]}, []), ({**JUDGE, "pictures": [[-1, 4, 3]]}, []),
     ],

@@ -182,6 +182,15 @@ def test_what_it_leaves_is_not_followed(hostile: Shop, case: str) -> None:
     hostile.shop.requests.cancel(hostile.shop.owner, job.id)
 
 
+@pytest.mark.parametrize("words", [{}, {"marks_of": {"produce_id": "0" * 32}}], ids=["none", "another job's"])
+def test_an_output_without_its_marks_is_not_handed_out(hostile: Shop, words: dict[str, Any]) -> None:
+    job = hostile.does("unmarked", **words)
+    assert job.attempts[0].error == "mark_missing"
+    assert hostile.shop.results(job.id) == []
+    if not job.ended:
+        hostile.shop.requests.cancel(hostile.shop.owner, job.id)
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -209,7 +218,9 @@ def test_no_model_computes_and_no_work_counts_outside_of_the_run(hostile: Shop) 
     "words",
     [
         ["work", 1_000_000], ["phase", "boot"], ["phase", "run", 1], ["progress", -1, 0, 0], ["progress", "1", 0, 0],
-        ["log", "event", "fatal", {}], ["measure", "counter", "n", "1", {}], ["measure", "counter", 1, 1, {}], {}, 7,
+        ["progress", 1 << 60, 0, 0], ["progress", 0, 1 << 60, 0], ["progress", 0, 0, 1 << 60],
+        ["log", "event", "fatal", {}], ["measure", "counter", "n", "1", {}], ["measure", "counter", 1, 1, {}],
+        ["measure", "histogram", "n", float("nan"), {}], ["measure", "counter", "n", float("inf"), {}], {}, 7,
     ],
 )  # fmt: skip
 def test_a_word_out_of_place_ends_the_run(hostile: Shop, words: object) -> None:
@@ -233,10 +244,32 @@ def test_a_report_that_is_none_is_our_fault(hostile: Shop, words: object) -> Non
     hostile.shop.requests.cancel(hostile.shop.owner, job.id)
 
 
+@pytest.mark.parametrize("to", ["line", "lane"])
+def test_words_that_are_nested_without_end_break_nothing(hostile: Shop, to: str) -> None:
+    job = hostile.does("nest", to=to)
+    assert job.attempts[0].fault == "provider"
+    hostile.shop.requests.cancel(hostile.shop.owner, job.id)
+
+
+def test_more_frames_than_can_be_are_not_put_on_a_bill(hostile: Shop) -> None:
+    job = hostile.does("boast", frames=1 << 60)
+    assert (job.attempts[0].error, job.attempts[0].usage.frames) == ("internal_fault", 0)
+    hostile.shop.requests.cancel(hostile.shop.owner, job.id)
+
+
+def test_who_asks_nonsense_for_ever_does_not_fill_the_log(hostile: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    observe.configure(sys.stderr, "debug")
+    try:
+        hostile.does("ask for ever")
+    finally:
+        observe.configure()
+    assert capsys.readouterr().err.count("worker.fault") == 1
+
+
 # ---- how it ends -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", ["crash", "leave", "abort"])
+@pytest.mark.parametrize("what", ["crash", "leave", "abort", "end by a signal without a name"])
 def test_a_run_that_dies_is_tried_again_alone_and_is_poison_the_second_time(hostile: Shop, what: str) -> None:
     job = hostile.does(what)
     assert (job.state, job.suspect, job.attempts[0].cause) == ("queued", True, "crashed")
@@ -267,6 +300,31 @@ def test_a_cancel_ends_it_at_once(hostile: Shop, what: str) -> None:
     assert attempt.usage().device_active_ms == active_ms
 
 
+def test_a_run_that_reads_no_answers_does_not_hold_the_worker(hostile: Shop) -> None:
+    attempt = hostile.attempt(speed_key=json.dumps({"do": "hear nothing"}))
+    attempt.beat()
+    place = hostile.workroom.attempt(attempt.name)
+    thread = threading.Thread(target=attempt.run, args=(place,), daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+    job = hostile.shop.job(attempt.grant.lease.job_id)
+    assert job.attempts[0].error == "internal_fault"
+    hostile.shop.requests.cancel(hostile.shop.owner, job.id)
+
+
+def test_a_run_that_is_stopped_writes_nothing_any_more(hostile: Shop) -> None:
+    attempt = hostile.attempt(speed_key=json.dumps({"do": "litter"}))
+    attempt.beat()
+    thread = threading.Thread(target=attempt.run, args=(hostile.workroom.attempt(attempt.name),))
+    thread.start()
+    eventually(lambda: attempt.usage().device_active_ms > 0)
+    hostile.shop.requests.cancel(hostile.shop.owner, attempt.grant.lease.job_id)
+    attempt.beat()
+    thread.join(30)
+    assert not (hostile.data / "work" / "w1" / attempt.name).exists()
+
+
 def test_when_all_that_starts_runs_is_killed_the_next_job_starts_it_again(hostile: Shop) -> None:
     attempt = hostile.attempt(speed_key=json.dumps({"do": "sleep"}))
     attempt.beat()
@@ -291,9 +349,10 @@ def test_nothing_is_left_of_many_runs(hostile: Shop) -> None:
     def left() -> tuple[int, int, int]:
         gc.collect()
         mine = psutil.Process()
+        lanes = [each for each in threading.enumerate() if each.name.startswith("lane-")]  # others may come and go
         # Not all children: servers that other tests share are somebody else too.
         eventually(lambda: not any(map(_is_run, psutil.Process(hostile.runs.process_id).children(recursive=True))))
-        return mine.num_fds(), threading.active_count(), len(list((hostile.data / "work" / "w1").iterdir()))
+        return mine.num_fds(), len(lanes), len(list((hostile.data / "work" / "w1").iterdir()))
 
     def round_of() -> None:
         for what in ("fill", "leave", "link"):
@@ -305,7 +364,9 @@ def test_nothing_is_left_of_many_runs(hostile: Shop) -> None:
     before, memory = left(), psutil.Process().memory_info().rss
     for _ in range(8):
         round_of()
-    assert left() == before
+    descriptors, threads, folders = left()
+    assert (threads, folders) == before[1:] == (0, before[2])
+    assert descriptors < before[0] + 8, "one more for each run would be 24"
     assert psutil.Process().memory_info().rss - memory < 16 << 20
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -61,3 +62,37 @@ def test_an_attempt_without_room_is_a_full_disk(tmp_path: Path) -> None:
 
 def test_there_may_be_nothing_to_tidy(tmp_path: Path) -> None:
     assert tidy(tmp_path / "nowhere") == 0
+
+
+def test_folders_deeper_than_any_path_go_too(tmp_path: Path) -> None:
+    with Workroom(tmp_path, "w1") as room:
+        with room.attempt("job-1") as place:
+            _dig(place)
+            (place / "file").write_text("x")
+        assert not place.exists()
+        _dig(tmp_path / "left")
+    with Workroom(tmp_path, "w2"):
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["changes.lock", "w2"]
+
+
+def test_folders_that_are_closed_go_too(tmp_path: Path) -> None:
+    with Workroom(tmp_path, "w1") as room, room.attempt("job-1") as place:
+        for name in ("a", "a/b", "a/b/c"):
+            (place / name).mkdir()
+            (place / name / "link").symlink_to(tmp_path)
+        for name in ("a/b/c", "a/b", "a"):
+            (place / name).chmod(0)
+    assert not place.exists()
+    assert tmp_path.exists()
+
+
+def _dig(place: Path) -> None:
+    """Folders in each other, as one makes them who stands in the last."""
+    place.mkdir(exist_ok=True)
+    here = os.open(place, os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("deep", dir_fd=here)
+        deeper = os.open("deep", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = deeper
+    os.close(here)
