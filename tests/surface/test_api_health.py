@@ -80,6 +80,15 @@ def test_a_database_that_is_away_makes_it_not_ready_and_comes_back(server: Live)
     assert figures(server)["secondface_database_up",] == 1
 
 
+def test_a_broken_audit_is_a_figure(server: Live) -> None:
+    assert figures(server)["secondface_audit_broken",] == 0
+    server.service.audit.broken = True
+    try:
+        assert figures(server)["secondface_audit_broken",] == 1
+    finally:
+        server.service.audit.broken = False
+
+
 def test_what_workers_cost_is_a_figure(server: Live) -> None:
     before = figures(server)["secondface_worker_cost_micros", "CNY"]
     entry = ledger.device_cost(server.ids.new("worker"), 61_000, 700, server.clock.now_ms(), "CNY")

@@ -31,13 +31,20 @@ class AuditTrail:
     ) -> None:
         self._transactions, self._signer = transactions, signer
         self._retain_ms, self._sign_every_ms = retain_days * DAY_MS, sign_every_s * 1_000
+        self.broken = False
+        """Whether the latest round found that what was sealed is not what is there."""
 
     def step(self) -> None:
         """One round after sealing: sign what is new, prune what is old. Raises AuditBroken, and signs nothing then."""
         with self._transactions.sole("audit") as mine:
             if mine:
-                self.sign()
-                self.prune()
+                try:
+                    self.sign()
+                    self.prune()
+                except AuditBroken:
+                    self.broken = True
+                    raise
+                self.broken = False
 
     def sign(self) -> SignedHead | None:
         """Sign the end of the chain, having checked what came since the last signed word; None where nothing did.

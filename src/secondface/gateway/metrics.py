@@ -36,6 +36,8 @@ class Moment(Collector):
         cost = GaugeMetricFamily(
             "secondface_worker_cost_micros", "What workers have cost the operator, in micro-units.", labels=["currency"]
         )
+        audit = GaugeMetricFamily("secondface_audit_broken", "Whether the audit's chain does not hold any more.")
+        audit.add_metric([], self._service.audit.broken)
         up = GaugeMetricFamily("secondface_database_up", "Whether the database answers.")
         try:
             with self._service.transactions.view() as view:
@@ -45,7 +47,7 @@ class Moment(Collector):
                 cost.add_metric([currency], view.ledger.balance(DEVICE_COST, currency))
         except SecondfaceError:
             up.add_metric([], 0)
-            return [up]
+            return [up, audit]
         up.add_metric([], 1)
         jobs.add_metric(["awaiting_approval", "any"], waiting)
         for queue in queues:
@@ -60,7 +62,7 @@ class Moment(Collector):
                 present = fleet.workers(tier)
                 for state in get_args(WorkerState):
                     workers.add_metric([state, tier], sum(each.state == state for each in present))
-        return [jobs, age, work, workers, cost, up]
+        return [jobs, age, work, workers, cost, up, audit]
 
 
 class HttpFigures:

@@ -62,14 +62,20 @@ def test_the_life_of_a_job_is_in_the_audit_with_digests_and_no_content(service: 
 def test_a_broken_chain_is_not_signed_on(service: Service) -> None:
     told(service, 3)
     service.audit.sign()
+    service.audit.step()
+    assert not service.audit.broken
     told(service, 3)
-    events = shelves(service).events
-    last = max(events)
-    events[last - 1] = replace(events[last - 1], account="b")
+    last, events = max(shelves(service).events), shelves(service).events
+    kept = events[last - 1]
+    events[last - 1] = replace(kept, account="b")
     with pytest.raises(AuditBroken):
         service.audit.step()
+    assert service.audit.broken
     found = service.audit.check()
     assert (found.flaw, found.first_bad) == ("entry", events[last - 1].position)
+    events[last - 1] = kept
+    service.audit.step()
+    assert not service.audit.broken
 
 
 def test_a_cut_end_is_found_whatever_the_service_writes_after_it(service: Service) -> None:
