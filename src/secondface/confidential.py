@@ -1,6 +1,7 @@
 """Values that nobody may read: how they come in, and what is shown in their place.
 
-Decides the forms `NAME` and `NAME_FILE`, how an address with a password is shown, and whose eyes a file is open to.
+Decides the forms `NAME` and `NAME_FILE`, how an address with a password is shown, and whose eyes a file or a folder is
+open to.
 Must not know what a secret is for.
 """
 
@@ -70,6 +71,21 @@ def _read(name: str, path: Path) -> str:
     if not text or len(content) > _LARGEST_BYTES:
         raise InvalidSetting(f"{name}: {path} holds no secret in a line of text.", path=str(path))
     return text
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder, with those above it that are not there, for its owner alone. Raises OSError.
+
+    Whatever comes first makes the folder that all the rest then lies in, so everybody makes it like this.
+    """
+    try:
+        folder.mkdir(mode=0o700)
+    except FileNotFoundError:
+        make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
 
 
 def open_to_others(path: Path) -> bool:

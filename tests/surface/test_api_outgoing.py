@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
 import time
 from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -115,6 +118,33 @@ def test_a_dead_address_and_a_file_that_is_too_large(server: Live, far: Receiver
 def test_nothing_is_unpacked_on_the_way(server: Live, far: Receiver) -> None:
     far.answers["/bomb"] = (200, {"Content-Encoding": "gzip"}, STILL + b" d")
     assert submit(server, f"http://public.example:{far.port}/bomb") == (202, None)
+
+
+@contextmanager
+def dripping() -> Generator[int, None, None]:
+    """A web server whose answer's head comes sign by sign and never ends; its port."""
+    ended = threading.Event()
+
+    def drip() -> None:
+        with suppress(OSError):
+            caller, _ = listening.accept()
+            with caller:
+                caller.sendall(b"HTTP/1.1 200 OK\r\nX-Long: ")
+                while not ended.wait(0.2):
+                    caller.sendall(b"a")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        yield listening.getsockname()[1]
+        ended.set()
+        thread.join(10)
+
+
+def test_an_answer_whose_head_drips_is_given_up() -> None:
+    """Each sign comes in time, so nothing but an end to the whole of it frees the request and its place."""
+    with dripping() as port, live(resolve=Names(), private_networks=("127.0.0.0/8",), fetch_s=1.0) as server:
+        assert submit(server, f"http://public.example:{port}/x") == (422, "fetch_failed")
 
 
 # ---- webhooks --------------------------------------------------------------------------------------------------------

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from secondface.compose.work import worker_environment
-from secondface.confidential import SecretAddress, open_to_others, without_password
+from secondface.confidential import SecretAddress, make_private, open_to_others, without_password
 from secondface.errors import InvalidSetting
+from secondface.fleet.workroom import Workroom
+from secondface.provenance.certificates import own_key
 from secondface.settings import Settings, load_settings, secret_files, secret_variables, setting_rows, unknown_variables
+from secondface.storage import migrations
+from secondface.storage.database import Database
+from secondface.storage.links import Links
+from secondface.storage.machine import MachineClock
+from secondface.storage.objects import FolderStore
+from secondface.storage.secret_files import secret_file
 
 SECRET = "s3cr3t-that-nobody-may-see"
 
@@ -110,3 +119,42 @@ def test_files_that_others_may_read_are_known(monkeypatch: pytest.MonkeyPatch, t
     assert not open_to_others(kept)
     kept.chmod(0o640)
     assert open_to_others(kept)
+
+
+def test_a_folder_is_made_for_its_owner_alone_with_all_above_it(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir(mode=0o755)
+    made = tmp_path / "there" / "a" / "b"
+    make_private(made)
+    make_private(made)
+    assert not open_to_others(made)
+    assert not open_to_others(made.parent)
+    assert (tmp_path / "there").stat().st_mode & 0o777 == 0o755  # what somebody made is theirs to open
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(FileExistsError):
+        make_private(tmp_path / "file")
+
+
+def test_whatever_makes_the_data_folder_makes_it_private(tmp_path: Path) -> None:
+    """Not only the first secret in it: a key for signing, the books or the files may come before that."""
+    clock = MachineClock()
+    makers: dict[str, Callable[[Path], object]] = {
+        "signing": lambda data: own_key(data / "signing"),
+        "secret": lambda data: secret_file(data / "links.key"),
+        "books": lambda data: Database(f"sqlite:///{data / 'service.db'}").close(),
+        "files": lambda data: FolderStore(data / "objects", Links("http://x", (b"s" * 32,), clock)),
+        "work": lambda data: Workroom(data / "work", "worker").__enter__().__exit__(),
+    }
+    for name, make in makers.items():
+        make(tmp_path / name / "data")
+        assert not open_to_others(tmp_path / name / "data"), name
+
+
+def test_nobody_else_reads_the_books_in_a_folder_that_is_open(tmp_path: Path) -> None:
+    """They hold the secrets that webhooks are signed with."""
+    tmp_path.chmod(0o755)
+    database = Database(f"sqlite:///{tmp_path / 'service.db'}")
+    migrations.upgrade(database)
+    written = [path for path in tmp_path.iterdir() if path.stat().st_size]
+    assert [path.name for path in written if open_to_others(path)] == []
+    assert written
+    database.close()

@@ -29,6 +29,8 @@ class Probed:
     frames: int = 1
     pixels: int = 0
     faces: int = 1
+    counted: bool = True
+    """Whether it is known that there are no more faces: of `all` that are in a picture only its pixels can tell."""
     result: str = "png"
     """Format that the result will have."""
 
@@ -131,7 +133,7 @@ class Admission:
         and for this request: the same one again, whose answer was lost, need not wait for another code, and once it
         has its job, none is looked at."""
         threshold = caller.account.plan.approval_above_faces
-        if threshold is None or submission.probed.faces <= threshold:
+        if threshold is None or (submission.probed.counted and submission.probed.faces <= threshold):
             return "not_needed"
         if submission.one_time_code is None:
             return None

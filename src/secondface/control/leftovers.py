@@ -15,19 +15,21 @@ _RESULT = re.compile(r"jobs/([^/]+)/([0-9]+)/.+")
 
 
 class Leftovers:
-    """The sweep of results. A job that was found clean after its end is not looked at again by this process."""
+    """The sweep of results. A job that was found clean after its end is not looked at again by this process, unless
+    other files lie there than did then: those of a worker that did not hear of the end, and died."""
 
     def __init__(self, transactions: Transactions, objects: ObjectStore) -> None:
         self._transactions, self._objects = transactions, objects
-        self._clean: set[str] = set()
+        self._clean: dict[str, int] = {}
+        """A digest of the keys that were there."""
 
     def step(self) -> int:
         """Remove what is left over; returns how many files."""
         found: dict[str, list[tuple[int, str]]] = {}
         for key in self._objects.keys("jobs/"):
-            if (parts := _RESULT.fullmatch(key)) and parts[1] not in self._clean:
+            if parts := _RESULT.fullmatch(key):
                 found.setdefault(parts[1], []).append((int(parts[2]), key))
-        return sum(self._tidy(job_id, keys) for job_id, keys in found.items())
+        return sum(self._tidy(job_id, keys) for job_id, keys in found.items() if _seen(keys) != self._clean.get(job_id))
 
     def _tidy(self, job_id: str, keys: list[tuple[int, str]]) -> int:
         try:
@@ -40,8 +42,12 @@ class Leftovers:
         for key in left:
             self._objects.delete(key)
         if job.ended:
-            self._clean.add(job_id)
+            self._clean[job_id] = _seen([each for each in keys if each[0] in wanted])
         return len(left)
+
+
+def _seen(keys: list[tuple[int, str]]) -> int:
+    return hash(tuple(sorted(keys)))
 
 
 def _wanted(job: Job) -> set[int]:

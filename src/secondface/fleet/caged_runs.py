@@ -18,6 +18,7 @@ from typing import Any, Self, cast
 import psutil
 
 from secondface import processors
+from secondface.confidential import make_private
 from secondface.errors import CageUnavailable, DiskFull, InternalFault, RunCrashed
 from secondface.fleet.caged_run import ORDER, READ_MARKS
 from secondface.fleet.guard_desk import GuardDesk
@@ -74,7 +75,7 @@ class CagedRuns:
         self._code = (*library_folders(), *terms.readable)
         around: tuple[str, ...] = ()
         if terms.walls is not None:
-            terms.folders.mkdir(parents=True, exist_ok=True)
+            make_private(terms.folders)
             readable = [*self._code, *_READ_ALONE]
             around = walls(terms.walls, readable=readable, writable=[terms.folders], devices=_cards())
         self._forks = CagedTask(terms.task, around)

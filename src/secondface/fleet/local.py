@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, get_args
 
+from secondface.confidential import make_private
 from secondface.domain.ports import Clock, Ids, Market, Worker, worker_bell
 from secondface.errors import WorkerLost
 from secondface.fleet.line import Line
@@ -171,7 +172,7 @@ class LocalFleet:
         with contextlib.ExitStack() as closing:
             closing.callback(theirs.close)
             try:
-                self._starting.logs.mkdir(parents=True, exist_ok=True)
+                make_private(self._starting.logs)
                 errors: IO[bytes] = closing.enter_context(path.open("wb"))
                 process = subprocess.Popen(
                     self._starting.command(name, theirs.fileno()), env=dict(self._starting.environment),

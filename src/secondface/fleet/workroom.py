@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
+from secondface.confidential import make_private
 from secondface.errors import DiskFull, InternalFault
 
 _ALIVE = "alive.lock"
@@ -31,7 +32,7 @@ class Workroom:
     def __enter__(self) -> Self:
         """Make the folder, and remove those of dead workers. Raises InternalFault where it cannot be made."""
         try:
-            self._root.mkdir(parents=True, exist_ok=True)
+            make_private(self._root)
             with _one_at_a_time(self._root):
                 self._folder.mkdir(mode=0o700)
                 self._lock = os.open(self._folder / _ALIVE, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)

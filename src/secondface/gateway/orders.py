@@ -117,7 +117,8 @@ class Orders:
             spec=order.model_dump_json(), digest=_digest(order, options.model_dump_json()), tier=tier,
             market=options.market, family="*",
             probed=Probed(
-                frames=frames, pixels=facts.width * facts.height, faces=_faces(order), result=_format(order)
+                frames=frames, pixels=facts.width * facts.height, faces=_faces(order), counted=_counted(order),
+                result=_format(order),
             ),
             rate=rate(tier),
             priority=options.priority,
@@ -224,6 +225,11 @@ def _faces(order: WorkOrder) -> int:
         return 1  # nobody's face is put on anybody
     most = rule.for_sources(len(order.sources)).most_faces()
     return max(len(order.sources), len(order.mapping), _MANY_FACES if most is None else most)
+
+
+def _counted(order: WorkOrder) -> bool:
+    """Whether no more faces can be given than were counted: each source is given to everybody by `all` alone."""
+    return not order.sources or bool(order.mapping) or order.rule != "all"
 
 
 def _speed_key(plan: Plan, facts: InputFacts) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from urllib.parse import urljoin
 
@@ -31,25 +31,34 @@ class Outgoing:
         """The bytes at an address; each redirect is judged like the first. Raises AddressForbidden, FetchFailed."""
         until = asyncio.get_running_loop().time() + seconds
         try:
-            async with self._client() as client:
+            async with AsyncExitStack() as opened:
+                client = await opened.enter_async_context(self._client())
                 for _ in range(_MOST_REDIRECTS + 1):
-                    pinned = await self._guard.pin(url)
-                    async with client.stream(
-                        "GET",
-                        pinned.url,
-                        headers=_headers(pinned, self._agent, {}),
-                        extensions={"sni_hostname": pinned.name},
-                    ) as reply:
-                        if reply.status_code in _REDIRECTS and "location" in reply.headers:
-                            url = urljoin(url, reply.headers["location"])
-                            continue
-                        if reply.status_code != 200:
-                            raise FetchFailed(f"It answered {reply.status_code}.", status=reply.status_code)
-                        yield _until(reply.aiter_raw(), until)
-                        return
+                    reply = await opened.enter_async_context(self._answer(client, url, until))
+                    if reply.status_code in _REDIRECTS and "location" in reply.headers:
+                        url = urljoin(url, reply.headers["location"])
+                        continue
+                    if reply.status_code != 200:
+                        raise FetchFailed(f"It answered {reply.status_code}.", status=reply.status_code)
+                    yield _until(reply.aiter_raw(), until)
+                    return
                 raise FetchFailed("It redirects too often.")
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise FetchFailed(type(error).__name__) from error
+
+    @asynccontextmanager
+    async def _answer(self, client: httpx.AsyncClient, url: str, until: float) -> AsyncGenerator[httpx.Response]:
+        """The head of an answer. Each piece of it comes within the client's time-out, but a drip of them never ends."""
+        async with AsyncExitStack() as opened:
+            try:
+                async with asyncio.timeout_at(until):
+                    pinned = await self._guard.pin(url)
+                    headers, name = _headers(pinned, self._agent, {}), {"sni_hostname": pinned.name}
+                    asked = client.stream("GET", pinned.url, headers=headers, extensions=name)
+                    reply = await opened.enter_async_context(asked)
+            except TimeoutError:
+                raise FetchFailed("It took too long.") from None
+            yield reply
 
     async def post(self, url: str, body: bytes, headers: dict[str, str], seconds: float) -> int:
         """Send a body, follow nothing, and read no answer but its status. Raises AddressForbidden, FetchFailed."""

@@ -64,7 +64,8 @@ def _xmp(path: Path, format_name: str) -> bytes | None:
                 with Image.open(file, formats=[format_name]) as picture:
                     if format_name == "PNG":
                         picture.load()  # its text may stand after the pixels
-                    packet = picture.info.get("xmp") or picture.info.get("XML:com.adobe.xmp")
+                    # by its own key first: Pillow's name for it can be that of any text in a PNG
+                    packet = picture.info.get("XML:com.adobe.xmp") or picture.info.get("xmp")
     except (SyntaxError, RuntimeError, struct.error, zlib.error) as cause:
         raise MediaCorrupt(f"{path.name}, XMP: {cause}") from cause
     if isinstance(packet, str):

@@ -31,6 +31,8 @@ _STALE_SPACES = (
     "http://ns.adobe.com/hdr-gain-map/1.0/", "http://ns.apple.com/HDRGainMap/1.0/", "http://ns.google.com/photos/",
 )  # fmt: skip
 """Extra pictures behind the picture, which the output does not have."""
+_XMP_KEYS = ("XML:com.adobe.xmp", "xmp")
+"""The key of a PNG's XMP, and the name that Pillow has for it: a text of that name would stand before our packet."""
 _LARGEST_PACKET = 1 << 20
 _DEEPEST = 64
 
@@ -81,7 +83,7 @@ def collect(picture: Image.Image) -> KeptMetadata:
         xmp.encode("utf-8", "replace") if isinstance(xmp, str) else xmp if isinstance(xmp, bytes) else None,
         _iptc(picture),
         comment.encode("utf-8", "replace") if isinstance(comment, str) else comment,
-        tuple((key, str(text)) for key, text in texts.items() if key != "XML:com.adobe.xmp"),
+        tuple((key, str(text)) for key, text in texts.items() if key not in _XMP_KEYS),
         tuple(notes),
     )
 

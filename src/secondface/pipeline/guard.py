@@ -1,8 +1,9 @@
 """What stands between pictures and an output: sources and frames are judged, and protected people are no sources.
 
-Decides which frames are looked at (the first, the last, those after cuts, one a second), and what follows from an
-opinion. A refusal is raised before anything is handed out; a doubt is kept in `findings`. Must not know who is asked.
-A run sees a `Watch`: its guard, or the near end of one in another process, which cannot be talked over.
+Decides which frames are looked at (the first, the last, those after cuts, one a second and at least one of sixty), and
+what follows from an opinion. A refusal is raised before anything is handed out; a doubt is kept in `findings`. Must not
+know who is asked. A run sees a `Watch`: its guard, or the near end of one in another process, which cannot be talked
+over.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from secondface.vision.protected import POSSIBLY, SURELY, KnownPerson, nearest
 SAMPLE_LONGEST = 448
 """Longest side of what is judged: enough for any such network, and little to send."""
 _EVERY_S = Fraction(1)
+_EVERY_FRAMES = 60
+"""What a file says of its times is not believed: thousands of frames may have one, and are shown one by one."""
 _MOST_FINDINGS = 20
 TARGET = "target"
 
@@ -196,7 +199,8 @@ def sampled(works: Iterable[FrameWork], at_once: int, judge: Callable[[Sequence[
             yield held.pop()
         frame = work.frame
         time = (frame.pts or 0) * frame.time_base
-        if sampled_last < 0 or work.change == "cut" or time >= due:
+        late = time >= due or frame.index - sampled_last >= _EVERY_FRAMES
+        if sampled_last < 0 or work.change == "cut" or late:
             due, sampled_last = time + _EVERY_S, frame.index
             waiting.append(_sample(frame))
             if len(waiting) >= at_once:

@@ -29,6 +29,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from secondface.confidential import make_private
 from secondface.errors import SigningUnavailable
 
 _ROOT, _CHAIN, _KEY = "root.pem", "chain.pem", "key.pem"
@@ -171,7 +172,7 @@ def _pem(certificates: Sequence[x509.Certificate]) -> bytes:
 
 def _make(folder: Path) -> None:
     """A new authority, whole or not at all. Its own key is forgotten, so that nobody can issue more by it."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    make_private(folder.parent)
     fresh = folder.with_name(f"{folder.name}.{secrets.token_hex(8)}.new")
     fresh.mkdir(mode=0o700)
     try:

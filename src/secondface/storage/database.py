@@ -7,11 +7,12 @@ called here. Must not know what is stored.
 from __future__ import annotations
 
 import fcntl
+import os
 import sqlite3
 import threading
 import zlib
 from collections.abc import Generator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from sqlalchemy import (
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
+from secondface.confidential import make_private
 from secondface.domain.ports import Clock
 from secondface.errors import DiskFull, InvalidSetting, StorageUnavailable
 
@@ -136,13 +138,20 @@ def _engine(url: URL, connections: int) -> Engine:
     if url.get_backend_name() != "sqlite":
         return create_engine(url, pool_size=connections, max_overflow=connections, pool_pre_ping=True)
     assert url.database is not None
-    Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    _make_private_file(Path(url.database))
     engine = create_engine(
         url, pool_size=connections, max_overflow=connections, connect_args={"timeout": _BUSY_MS / 1000}
     )
     event.listen(engine, "connect", _on_sqlite_connect)
     event.listen(engine, "begin", _on_sqlite_begin)
     return engine
+
+
+def _make_private_file(path: Path) -> None:
+    """An empty database, if there is none: what SQLite writes beside it takes its mode. Raises OSError."""
+    make_private(path.parent)
+    with suppress(OSError):  # whoever connects is told what is wrong
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
 
 
 def _on_sqlite_connect(connection: Any, _record: object) -> None:

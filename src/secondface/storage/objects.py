@@ -20,6 +20,7 @@ from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
 
+from secondface.confidential import make_private
 from secondface.domain.ports import Method, Stored
 from secondface.errors import DiskFull, LinkInvalid, MediaTooLarge, ObjectMissing, StorageUnavailable
 from secondface.storage.links import Links, checked_key
@@ -38,7 +39,7 @@ class FolderStore:
         self._links = links
         with _failures():
             for each in (self._files, self._facts, self._parts):
-                each.mkdir(parents=True, exist_ok=True)
+                make_private(each)
 
     def put(self, key: str, chunks: Iterable[bytes], content_type: str, *, most_bytes: int | None = None) -> Stored:
         goal = self._files / checked_key(key)

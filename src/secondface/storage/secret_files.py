@@ -6,6 +6,7 @@ import os
 import secrets
 from pathlib import Path
 
+from secondface.confidential import make_private
 from secondface.errors import StorageUnavailable
 
 SECRET_BYTES = 32
@@ -15,7 +16,7 @@ def secret_file(path: Path) -> bytes:
     """The secret in a file, made if there is none. Raises StorageUnavailable."""
     try:
         # Faces, secrets of webhooks, the journal: nobody else on this machine has business there.
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(path.parent)
         if not path.exists():
             fresh = path.with_name(f"{path.stem}.{secrets.token_hex(8)}.new")
             _write(fresh, secrets.token_bytes(SECRET_BYTES))

@@ -151,6 +151,14 @@ def test_many_faces_wait_for_an_approver(service: Service) -> None:
     assert service.submit(owner, probed=Probed(faces=2)).job.state == "awaiting_approval"
 
 
+def test_faces_that_nobody_counted_wait_whatever_the_threshold(service: Service) -> None:
+    """`all` on a picture of a crowd is not two faces, only because its pixels were not looked at yet."""
+    service.set_account(Account(id="a", name="A", plan=Plan(approval_above_faces=4)))
+    owner = service.caller("a", "owner")
+    assert service.submit(owner, probed=Probed(faces=4)).job.state == "queued"
+    assert service.submit(owner, probed=Probed(faces=2, counted=False)).job.state == "awaiting_approval"
+
+
 def test_a_cached_result_is_free_and_at_once(service: Service) -> None:
     first = service.submit(cache_key="inputs+plan").job
     service.desk.succeed(service.claim().lease, active(10_000), "jobs/1/out.png")

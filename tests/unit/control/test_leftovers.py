@@ -52,6 +52,22 @@ def test_nothing_of_a_failed_job_stays(objects: ObjectStore) -> None:
     assert kept(objects) == []
 
 
+def test_what_comes_after_the_end_goes_too(objects: ObjectStore) -> None:
+    """Of an attempt that lost its job, and whose worker died before it could remove what it had just stored."""
+    service = Service()
+    service.submit()
+    first = service.claim().lease
+    service.desk.worker_crashed("w1")
+    second = service.claim("w2").lease
+    store(objects, first.job_id, 2)
+    service.desk.succeed(second, active(10), f"jobs/{first.job_id}/2/out.png")
+    leftovers = Leftovers(service.transactions, objects)
+    assert leftovers.step() == 0
+    store(objects, first.job_id, 1)
+    assert leftovers.step() == 2
+    assert kept(objects) == [2]
+
+
 def test_segments_of_earlier_attempts_stay_while_the_job_lives(objects: ObjectStore) -> None:
     service = Service()
     service.submit()

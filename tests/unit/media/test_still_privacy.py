@@ -209,6 +209,19 @@ def test_metadata_too_long_for_a_jpeg_is_left_out_with_a_note(tmp_path: Path) ->
     assert read_marks(stored.xmp, stored.tags).label == MARKS.label
 
 
+def test_a_text_of_another_name_never_stands_for_our_packet(tmp_path: Path) -> None:
+    """Pillow has one place for the XMP of a PNG and for a text that is called like it."""
+    source, goal = tmp_path / "in.png", tmp_path / "out.png"
+    words = PngImagePlugin.PngInfo()
+    words.add_itxt("XML:com.adobe.xmp", xmp().decode())
+    words.add_text("xmp", "<not-the-packet/>")
+    Image.fromarray(pixels()).save(source, pnginfo=words)
+    assert b"SecretCaption" in (read_stored_marks(source).xmp or b"")
+    still = read_still(source)
+    write_still(goal, still.frame, still, StillOptions(keep_metadata=True), xmp=MARKS.xmp)
+    assert read_marks(read_stored_marks(goal).xmp, {}).label == MARKS.label
+
+
 @pytest.mark.parametrize("broken", [
     b"no xml", b"<a/>", xmp()[:400], b'<!DOCTYPE a [<!ENTITY b "c">]>' + xmp(), b"<a>" * 5000, xmp() + bytes(2_000_000),
 ])  # fmt: skip

@@ -67,6 +67,15 @@ def test_the_first_the_last_each_second_and_what_follows_a_cut() -> None:
     assert [each.place.at_ms for each in judge.asked] == [0, 1000, 1700, 2700, 3400]
 
 
+@pytest.mark.parametrize("step", [Fraction(0), Fraction(1, 10_000), Fraction(-1, 10)])
+def test_frames_that_claim_to_be_shown_at_once_are_judged_all_the_same(step: Fraction) -> None:
+    """A file says what it likes of its times: browsers show a frame of no length for a tenth of a second."""
+    judge = Judge()
+    frames = (ArrayFrame(noise(0), index, index, step) for index in range(150))
+    assert watched(Guard(judge, ContentRules()), frames) == list(range(150))
+    assert [each.place.frame for each in judge.asked] == [0, 60, 120, 149]
+
+
 @pytest.mark.parametrize("shots", [[(1, 60)], [(2, 60)], [(11, 60)]])
 def test_no_frame_is_judged_twice(shots: list[tuple[int, int]]) -> None:
     judge = Judge(at_once=4)
