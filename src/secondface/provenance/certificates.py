@@ -171,7 +171,7 @@ def _pem(certificates: Sequence[x509.Certificate]) -> bytes:
 
 def _make(folder: Path) -> None:
     """A new authority, whole or not at all. Its own key is forgotten, so that nobody can issue more by it."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # the data folder, where no service made it before
     fresh = folder.with_name(f"{folder.name}.{secrets.token_hex(8)}.new")
     fresh.mkdir(mode=0o700)
     try:
