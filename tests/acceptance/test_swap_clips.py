@@ -40,7 +40,9 @@ def measure(
         sources = [portrait(MEDIA, source) for source in run.sources]
         # Two people swapped for each other would pass for one person in most figures: look at more of their frames.
         every = ASK_EVERY // len(sources)
-        measured[run] = measure_clip(*tools, sources, MEDIA / "videos" / run.clip, tmp_path / "out.mp4", every)
+        measured[run] = measure_clip(
+            *tools, run.name, sources, MEDIA / "videos" / run.clip, tmp_path / "out.mp4", ask_every=every
+        )
     return measured[run]
 
 

@@ -87,7 +87,7 @@ class _Maker:
         sources = [portrait(self._media, source) for source in run.sources]
         target = self._media / "videos" / run.clip
         output = self._out / "clips" / f"{'-'.join(run.sources)}-{target.stem}.mp4"
-        measure = measure_clip(self._view, self._sessions, sources, target, output, ask_every)
+        measure = measure_clip(self._view, self._sessions, run.name, sources, target, output, ask_every=ask_every)
         entries = list[Entry]()
         for place, (source, person) in enumerate(zip(sources, measure.people, strict=True)):
             rows = self._heads(person, source, target, output)

@@ -5,6 +5,7 @@ Decides what each figure has to be; must not know how it is shown.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,7 +31,7 @@ from tools.quality_sheet.cases import (
 from tools.quality_sheet.outside import Descriptor, OutsideView, PersonRows, sound, times
 
 _PRODUCE_ID = "c4ca4238a0b923820dcc509a6f75849b"
-"""The same watermark in each measure: figures are compared from day to day."""
+"""The same watermark in each measure of a pair: figures are compared from day to day."""
 _WATERMARK_LEVELS = 2
 """So far the invisible watermark may move a pixel anywhere."""
 
@@ -117,10 +118,15 @@ def stray_pixels(view: OutsideView, sessions: Sessions, target: Path, output: Pa
 
 
 def measure_clip(
-    view: OutsideView, sessions: Sessions, sources: Sequence[Path], target: Path, output: Path, ask_every: int
-) -> ClipMeasure:
-    """Swap a clip into `output`, sources to people from left to right, and measure it from outside."""
-    run_file(RunRequest.of_files(sources, target, output), sessions, produce_id=_PRODUCE_ID)
+    view: OutsideView, sessions: Sessions, name: str, sources: Sequence[Path], target: Path, output: Path, *,
+    ask_every: int,
+) -> ClipMeasure:  # fmt: skip
+    """Swap a clip into `output`, sources to people from left to right, and measure it from outside.
+
+    The watermark follows from the run's name: the same each day, and no run is measured with another one's luck.
+    """
+    produce_id = hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
+    run_file(RunRequest.of_files(sources, target, output), sessions, produce_id=produce_id)
     described: list[Descriptor] = [view.identity(view.picture(source)) for source in sources]
     return ClipMeasure(
         times(target), times(output), sound(target), sound(output), view.clip(described, target, output, ask_every)

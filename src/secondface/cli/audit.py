@@ -47,7 +47,7 @@ def _verify_command() -> Command:
     return Command(
         "verify",
         params=[
-            click.Argument(["file"], metavar=_("FILE"), required=False),
+            click.Argument(["file"], metavar=f"[{_('FILE')}]", required=False),
             click.Option(["--public-key"], metavar=_("DIGITS"),
                          help=_("Whose signature an export must have, where it is not this machine's service; "
                                 "`secondface audit key` prints it there.")),

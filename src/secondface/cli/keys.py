@@ -37,7 +37,7 @@ def _create_command() -> Command:
     return Command(
         "create",
         params=[
-            click.Argument(["role"], type=click.Choice(get_args(RoleName))),
+            click.Argument(["role"], type=click.Choice(get_args(RoleName)), metavar=_("ROLE")),
             click.Option(["--name"], metavar=_("NAME"), help=_("Whose or what it is for.")),
             click.Option(["--person"], metavar=_("NAME"),
                          help=_("Who gets it; without it, it counts as your own. Nobody approves their own jobs with "

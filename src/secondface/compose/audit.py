@@ -20,7 +20,10 @@ from secondface.storage.signing import AUDIT_KEY, holds
 def opened_audit(settings: Settings) -> Generator[AuditTrail]:
     """The audit in the database of the settings; nothing is made where there is none. Raises InvalidSetting."""
     if not settings.database and not (Path(settings.data_dir) / "service.db").exists():
-        raise InvalidSetting(f"data_dir: there is no service's database in {settings.data_dir}.")
+        raise InvalidSetting(
+            f"data_dir: there is no service's database in {settings.data_dir}. Name its folder in SECONDFACE_DATA_DIR, "
+            "or the service by --server."
+        )
     stores = open_stores(settings)
     try:
         if migrations.current(stores.database) != migrations.newest():

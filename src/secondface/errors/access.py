@@ -28,7 +28,7 @@ class KeyUnknown(AccessProblem):
 class ScopeMissing(AccessProblem):
     """The key is known, but it may not do this.
 
-    The message names the scope that is missing; ask for a key that has it.
+    The message says what is missing: a scope (ask for a key that has it), or another person's key.
     """
 
     code = "scope_missing"

@@ -78,9 +78,10 @@ class TooManySources(BadRequest):
 
 
 class MappingUnresolved(BadRequest):
-    """A --map entry names a source or a face that does not exist.
+    """The choice of faces names a source or a face that does not exist.
 
-    Write SOURCE=INDEX (faces count from 0, left to right) or SOURCE=REFERENCE_IMAGE, with SOURCE one of the -s files.
+    Faces count from 0, left to right. --faces takes such numbers; --map takes SOURCE=INDEX or SOURCE=REFERENCE_IMAGE,
+    with SOURCE one of the -s files.
     API: An entry of `mapping` is {"source": N, "index": FACE} (faces count from 0, left to right) or {"source": N,
     "like": INPUT}; sources count from 0.
     """

@@ -24,6 +24,7 @@ def test_an_authority_is_made_once_and_its_key_is_for_its_owner_alone(tmp_path: 
     first, again = own_key(folder), own_key(folder)
     assert first == again
     assert stat.S_IMODE((folder / "key.pem").stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.parent.stat().st_mode) == 0o700  # whoever signs first makes the data folder
     assert sorted(each.name for each in folder.parent.iterdir()) == ["signing"]
     assert sorted(each.name for each in folder.iterdir()) == ["chain.pem", "key.pem", "root.pem"]
     assert own_roots(folder) in first.roots
