@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -153,11 +154,15 @@ def test_a_failing_progress_listener_stops_the_run() -> None:
 
 
 def test_ctrl_c_cancels() -> None:
-    timer = threading.Timer(0.1, _thread.interrupt_main)
-    timer.start()
-    with pytest.raises(Cancelled):
-        run_stages(slow_items(10_000, 0.01), [Stage("a", waiting(0.01))], lambda _: None)
-    timer.join()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        timer = threading.Timer(0.1, _thread.interrupt_main)
+        timer.start()
+        with pytest.raises(Cancelled):
+            run_stages(slow_items(10_000, 0.01), [Stage("a", waiting(0.01))], lambda _: None)
+        timer.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert {thread.name for thread in threading.enumerate()}.isdisjoint({"decode", "a", "encode"})
 
 
