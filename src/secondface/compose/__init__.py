@@ -14,7 +14,6 @@ from secondface.compose.moderation import local_guard
 from secondface.compose.signing import content_signer, trusted_roots
 from secondface.errors import InvalidOption, OutputExists
 from secondface.frames import RGB8, Sessions
-from secondface.heap import share_one_heap
 from secondface.media.images import read_still
 from secondface.media.limits import Limits
 from secondface.media.marks import read_stored_marks
@@ -178,7 +177,6 @@ def device_options(settings: Settings) -> DeviceOptions:
 @lru_cache(maxsize=4)
 def _sessions(device: DeviceChoice, threads: int, options: DeviceOptions) -> OrtSessions:
     """The same sessions for the same settings, so that a second call of the library finds its models loaded."""
-    share_one_heap()
     return OrtSessions(device, threads or None, options=options)
 
 

@@ -30,7 +30,6 @@ from secondface.fleet.local import LocalFleet, Starting
 from secondface.fleet.runs import DirectRuns, Runs
 from secondface.fleet.worker import Duties, Worker, unheard
 from secondface.fleet.workroom import Workroom
-from secondface.heap import share_one_heap
 from secondface.media.cage import worker_cage_reason
 from secondface.media.caged_task import start_inspection
 from secondface.models.sessions import OrtSessions
@@ -79,7 +78,6 @@ class WorkerProcess:
 
 def worker(settings: Settings, name: str | None = None, line: int | None = None) -> WorkerProcess:
     """A warm worker. `line` is the descriptor of its fleet's line. Raises the errors of devices, models and stores."""
-    share_one_heap()
     inner = LocalDoorbell()
     runs = caged_or_direct(settings)
     start_inspection()  # both load beside the models

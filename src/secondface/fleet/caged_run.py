@@ -30,7 +30,6 @@ from secondface.fleet.report_words import report_words
 from secondface.fleet.run_words import OwnRecord, Teller, ToldClock, ToldLog, ToldPhases, error_of_words, error_words
 from secondface.fleet.runs import RunTask
 from secondface.frames import RGB8
-from secondface.heap import share_one_heap
 from secondface.media.caged_process import Given
 from secondface.media.handed import descriptor_of
 from secondface.pipeline.passage import Conduct
@@ -207,7 +206,6 @@ LATE_MODULES = (
 
 def warm() -> None:
     """Make in advance what every run would make again, in the process that all of them are copies of."""
-    share_one_heap()
     cv2.setNumThreads(0)  # a pool of threads would not be copied
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
