@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from secondface.control.leftovers import Leftovers
+from secondface.domain.jobs import Lease
 from secondface.domain.ports import ObjectStore
 from secondface.storage.links import Links
 from secondface.storage.machine import MachineClock
@@ -27,17 +28,22 @@ def kept(objects: ObjectStore) -> list[int]:
     return sorted({int(key.split("/")[2]) for key in objects.keys("jobs/")})
 
 
+def second_lease(service: Service) -> Lease:
+    """Of a job whose first attempt was lost with its worker."""
+    service.submit()
+    service.claim()
+    service.desk.worker_crashed("w1")
+    return service.claim("w2").lease
+
+
 def test_files_of_lost_attempts_go_and_the_result_stays(objects: ObjectStore) -> None:
     service = Service()
-    service.submit()
-    first = service.claim().lease
-    service.desk.worker_crashed("w1")
-    second = service.claim("w2").lease
-    store(objects, first.job_id, 1, 2)
+    second = second_lease(service)
+    store(objects, second.job_id, 1, 2)
     leftovers = Leftovers(service.transactions, objects)
     assert leftovers.step() == 2
     assert kept(objects) == [2]
-    service.desk.succeed(second, active(10), f"jobs/{first.job_id}/2/out.png")
+    service.desk.succeed(second, active(10), f"jobs/{second.job_id}/2/out.png")
     assert leftovers.step() == 0
     assert kept(objects) == [2]
 
@@ -55,15 +61,12 @@ def test_nothing_of_a_failed_job_stays(objects: ObjectStore) -> None:
 def test_what_comes_after_the_end_goes_too(objects: ObjectStore) -> None:
     """Of an attempt that lost its job, and whose worker died before it could remove what it had just stored."""
     service = Service()
-    service.submit()
-    first = service.claim().lease
-    service.desk.worker_crashed("w1")
-    second = service.claim("w2").lease
-    store(objects, first.job_id, 2)
-    service.desk.succeed(second, active(10), f"jobs/{first.job_id}/2/out.png")
+    second = second_lease(service)
+    store(objects, second.job_id, 2)
+    service.desk.succeed(second, active(10), f"jobs/{second.job_id}/2/out.png")
     leftovers = Leftovers(service.transactions, objects)
     assert leftovers.step() == 0
-    store(objects, first.job_id, 1)
+    store(objects, second.job_id, 1)
     assert leftovers.step() == 2
     assert kept(objects) == [2]
 
