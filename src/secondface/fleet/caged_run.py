@@ -25,7 +25,6 @@ from secondface import observe
 from secondface.errors import CageUnavailable, SecondfaceError
 from secondface.fleet.caged_guard import CagedGuard
 from secondface.fleet.lanes import Arena, received, send
-from secondface.fleet.marks_check import marks_words
 from secondface.fleet.report_words import report_words
 from secondface.fleet.run_words import OwnRecord, Teller, ToldClock, ToldLog, ToldPhases, error_of_words, error_words
 from secondface.fleet.runs import RunTask
@@ -42,18 +41,10 @@ from secondface.vision.tables import make_tables
 
 ORDER = "order.json"
 """Beside the inputs: the job as it was accepted."""
-READ_MARKS = "marks"
-"""The argument of a process that is to look at an output."""
 
 
 def run_given(given: Given) -> Iterator[object]:
-    """The task: files are the line, the shared memory, the account's people, and the lanes, in this order.
-
-    Or it is to read the marks of what another run left, which is the one file then.
-    """
-    if given.argument == READ_MARKS:
-        yield marks_words(given.paths[0])
-        return
+    """The task: files are the line, the shared memory, the account's people, and the lanes, in this order."""
     line, arena, people, *lanes = (_number(path) for path in given.paths)
     words: Mapping[str, Any] = given.argument
     cv2.setNumThreads(words["threads"])

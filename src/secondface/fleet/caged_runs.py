@@ -20,10 +20,10 @@ import psutil
 from secondface import processors
 from secondface.confidential import make_private
 from secondface.errors import CageUnavailable, DiskFull, InternalFault, RunCrashed
-from secondface.fleet.caged_run import ORDER, READ_MARKS
+from secondface.fleet.caged_run import ORDER
 from secondface.fleet.guard_desk import GuardDesk
 from secondface.fleet.lanes import Arena
-from secondface.fleet.marks_check import READING_CAGE, require_marked
+from secondface.fleet.marks_check import READ_MARKS, READING_CAGE, require_marked
 from secondface.fleet.model_desk import ModelDesk, ToldWork
 from secondface.fleet.report_words import result_of_words
 from secondface.fleet.run_ends import RunEnds
@@ -78,7 +78,7 @@ class CagedRuns:
             make_private(terms.folders)
             readable = [*self._code, *_READ_ALONE]
             around = walls(terms.walls, readable=readable, writable=[terms.folders], devices=_cards())
-        self._forks = CagedTask(terms.task, around)
+        self._forks = CagedTask(terms.task, READ_MARKS, around=around)
 
     @property
     def process_id(self) -> int | None:
@@ -120,7 +120,7 @@ class CagedRuns:
         """Let another process read the output's metadata marks back. Raises MarkMissing, InternalFault."""
         with open_plain(task.output) as file:
             files = [(file.fileno(), task.output.name)]
-            with self._forks.begin(files, READ_MARKS, READING_CAGE) as child:
+            with self._forks.begin(files, None, READING_CAGE, READ_MARKS) as child:
                 outcome = child.outcome(look=conduct.checkpoint, look_every_s=_LOOK_S)
         require_marked(outcome, metadata_marks(task.produce_id, task.content_producer))
 

@@ -5,30 +5,32 @@ Decides what its answer means. The run has read the marks back itself, but whoev
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from secondface.errors import BadMedia, InvalidSetting, MarkMissing
 from secondface.media.cage import Cage
+from secondface.media.caged_process import Given
 from secondface.media.caged_task import Outcome
 from secondface.media.marks import read_stored_marks
 from secondface.media.signatures import Kind
 from secondface.provenance.metadata import Marks, MetadataMarks, read_marks, require_marks
 
+READ_MARKS = f"{__name__}:read_given"
 READING_CAGE = Cage(memory_bytes=4 << 30, cpu_s=120, wall_s=600)
 """Ample for the largest picture, whose text may stand behind its pixels."""
 
 
-def marks_words(path: Path) -> list[Any] | None:
-    """In the cage: the kind of a file and its marks; None where it cannot be read."""
+def read_given(given: Given) -> Iterator[object]:
+    """The task: the kind of the one file and its marks; None where it cannot be read."""
     try:
-        stored = read_stored_marks(path)
+        stored = read_stored_marks(given.paths[0])
     except BadMedia:
-        return None
-    return [stored.kind, asdict(read_marks(stored.xmp, stored.tags))]
+        yield None
+    else:
+        yield [stored.kind, asdict(read_marks(stored.xmp, stored.tags))]
 
 
 def require_marked(outcome: Outcome | None, written: MetadataMarks) -> None:

@@ -1,6 +1,6 @@
 """The process that forks caged children: it has loaded what they need and has read nothing yet.
 
-Decides how a child is set up (descriptors, cage, one task) and that no child outlives its time or its parent.
+Decides how a child is set up (descriptors, cage, one of its tasks) and that no child outlives its time or its parent.
 Started by CagedTask; must not read a stranger's byte itself, for its children are copies of it.
 """
 
@@ -18,7 +18,7 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,15 +66,9 @@ class _Child:
     overran: bool = False
 
 
-def main(control_fd: int, task_name: str) -> None:
+def main(control_fd: int, names: Sequence[str]) -> None:
     """Fork a child for each message on the socket `control_fd`, until its other end is closed."""
-    module, _, name = task_name.partition(":")
-    home = importlib.import_module(module)
-    task: Task = getattr(home, name)
-    for late in getattr(home, "LATE_MODULES", ()):
-        importlib.import_module(late)
-    for prepare in getattr(home, "BEFORE_CAGES", ()):
-        prepare()
+    tasks = [_loaded(name) for name in names]
     for codec in _CODECS:
         codecs.lookup(codec)
     control = socket.socket(fileno=control_fd)
@@ -96,7 +90,7 @@ def main(control_fd: int, task_name: str) -> None:
         if awake in ready:
             os.read(awake, 4096)
         _end_unwanted(children, ready, poller)
-        if control.fileno() in ready and not _take(control, task, children, poller):
+        if control.fileno() in ready and not _take(control, tasks, children, poller):
             break
         _end_overdue(children)
         _reap(children, poller)
@@ -104,6 +98,17 @@ def main(control_fd: int, task_name: str) -> None:
         os.kill(pid, signal.SIGKILL)
     # its starter waits, and there is nothing to tidy up
     os._exit(0)
+
+
+def _loaded(task_name: str) -> Task:
+    """The task, with all that its module wants done before there is any child."""
+    module, _, name = task_name.partition(":")
+    home = importlib.import_module(module)
+    for late in getattr(home, "LATE_MODULES", ()):
+        importlib.import_module(late)
+    for prepare in getattr(home, "BEFORE_CAGES", ()):
+        prepare()
+    return getattr(home, name)
 
 
 def _heard(number: int, frame: FrameType | None) -> None:
@@ -116,17 +121,19 @@ def _time_left_ms(children: dict[int, _Child]) -> int | None:
     return max(0, int((min(child.ends_at for child in children.values()) - time.monotonic()) * 1000) + 1)
 
 
-def _take(control: socket.socket, task: Task, children: dict[int, _Child], poller: select.poll) -> bool:
+def _take(
+    control: socket.socket, tasks: Sequence[Task], children: dict[int, _Child], poller: select.poll
+) -> bool:  # fmt: skip
     """Start the child that the next message asks for; False when there will be no more messages."""
     message, descriptors, _, _ = socket.recv_fds(control, _MESSAGE_BYTES, MOST_FILES + 2)
     if not message:
         return False
-    words = json.loads(message)
-    cage = Cage.of_words(words["cage"])
+    words: dict[str, Any] = json.loads(message)
+    cage, place = Cage.of_words(words["cage"]), int(words["task"])
     result_fd, status_fd, *files = descriptors
     pid = os.fork()
     if pid == 0:
-        _live(task, cage, result_fd, files, words)
+        _live(tasks[place], cage, result_fd, files, words)
     for descriptor in (result_fd, *files):
         os.close(descriptor)
     children[pid] = _Child(status_fd, time.monotonic() + cage.wall_s)

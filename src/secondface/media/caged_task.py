@@ -33,7 +33,7 @@ INSPECTION = "secondface.media.inspection:inspect_given"
 """The task of probe()."""
 _BOOT = (
     "import json, sys; words = json.loads(sys.argv[1]); sys.path[:] = words['path']; "
-    "from secondface.media.caged_process import main; main(words['control'], words['task'])"
+    "from secondface.media.caged_process import main; main(words['control'], words['tasks'])"
 )
 _KEPT_VARIABLES = ("LD_LIBRARY_PATH", "LANG", "LC_ALL", "PYTHONHOME", "SYSTEMROOT")
 """No other variable reaches the child: environments hold keys."""
@@ -68,11 +68,11 @@ class Outcome:
 
 
 class CagedTask:
-    """One task, by `module:function`, and the process that forks a caged child for each call. Safe in any thread."""
+    """Tasks, by `module:function`, and the process that forks a caged child for each call. Safe in any thread."""
 
-    def __init__(self, task: str, around: Sequence[str] = ()) -> None:
-        """`around` is a program that starts the forking process inside of walls of its own."""
-        self._task, self._around = task, tuple(around)
+    def __init__(self, *tasks: str, around: Sequence[str] = ()) -> None:
+        """The first is the usual one. `around` is a program that starts the forking process inside of its own walls."""
+        self._tasks, self._around = tasks, tuple(around)
         self._guard = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -102,9 +102,12 @@ class CagedTask:
                 self.close()
         raise CageUnavailable("The process that starts caged processes ends at once.")
 
-    def begin(self, files: Sequence[tuple[int, str]], argument: object, cage: Cage) -> CagedChild:
-        """The same for a caller who has to do with the child meanwhile. Raises CageUnavailable."""
-        words = {"names": [name for _, name in files], "argument": argument, "cage": cage.words()}
+    def begin(
+        self, files: Sequence[tuple[int, str]], argument: object, cage: Cage, task: str | None = None
+    ) -> CagedChild:
+        """The same, or another of the tasks, for a caller who has to do with the child meanwhile."""
+        place = 0 if task is None else self._tasks.index(task)
+        words = {"names": [name for _, name in files], "argument": argument, "cage": cage.words(), "task": place}
         message, descriptors = json.dumps(words).encode(), [descriptor for descriptor, _ in files]
         for last_try in (False, True):
             child = self._try(message, descriptors, cage)
@@ -135,7 +138,7 @@ class CagedTask:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # what is relative is so to a folder that the other process is not in
         path = [str(Path(entry).absolute()) for entry in sys.path]
-        words = {"path": path, "control": theirs.fileno(), "task": self._task}
+        words = {"path": path, "control": theirs.fileno(), "tasks": self._tasks}
         environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         # a process that forks must have one thread
         environment |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

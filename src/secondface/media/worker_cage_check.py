@@ -59,7 +59,7 @@ def _tried() -> Iterator[Protection]:
                 os.chown(folders[1], owner, owner)
         around = walls(program, readable=library_folders(), writable=[room]) if program is not None else ()
         cage = Cage(readable=(folders[0],), writable=(folders[1],), home=room / "job", output_bytes=1 << 20)
-        with closing(CagedTask(f"{__name__}:try_doors", around)) as task:
+        with closing(CagedTask(f"{__name__}:try_doors", around=around)) as task:
             outcome = task.call([], str(folders[2] / "file"), cage)
     if not outcome.lines:
         raise CageUnavailable(f"A caged process ended with {outcome.signal_name or outcome.status}.")
