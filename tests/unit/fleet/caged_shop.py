@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,14 @@ class Shop:
 
     def does(self, what: str, **words: object) -> Job:
         return self.run(self.attempt(speed_key=json.dumps({"do": what, **words})))
+
+    def begins(self, what: str) -> tuple[Attempt, threading.Thread]:
+        """The same in a thread of its own."""
+        attempt = self.attempt(speed_key=json.dumps({"do": what}))
+        attempt.beat()
+        thread = threading.Thread(target=attempt.run, args=(self.workroom.attempt(attempt.name),), daemon=True)
+        thread.start()
+        return attempt, thread
 
     def output(self, job: Job) -> bytes:
         assert job.result is not None, job.attempts

@@ -284,10 +284,7 @@ def test_a_run_that_dies_is_tried_again_alone_and_is_poison_the_second_time(host
 
 @pytest.mark.parametrize("what", ["spin", "sleep", "chatter"])
 def test_a_cancel_ends_it_at_once(hostile: Shop, what: str) -> None:
-    attempt = hostile.attempt(speed_key=json.dumps({"do": what}))
-    attempt.beat()
-    thread = threading.Thread(target=attempt.run, args=(hostile.workroom.attempt(attempt.name),))
-    thread.start()
+    attempt, thread = hostile.begins(what)
     eventually(lambda: what == "chatter" or attempt.usage().device_active_ms > 0)
     hostile.shop.requests.cancel(hostile.shop.owner, attempt.grant.lease.job_id)
     began_s = time.monotonic()
@@ -301,11 +298,7 @@ def test_a_cancel_ends_it_at_once(hostile: Shop, what: str) -> None:
 
 
 def test_a_run_that_reads_no_answers_does_not_hold_the_worker(hostile: Shop) -> None:
-    attempt = hostile.attempt(speed_key=json.dumps({"do": "hear nothing"}))
-    attempt.beat()
-    place = hostile.workroom.attempt(attempt.name)
-    thread = threading.Thread(target=attempt.run, args=(place,), daemon=True)
-    thread.start()
+    attempt, thread = hostile.begins("hear nothing")
     thread.join(60)
     assert not thread.is_alive()
     job = hostile.shop.job(attempt.grant.lease.job_id)
@@ -314,10 +307,7 @@ def test_a_run_that_reads_no_answers_does_not_hold_the_worker(hostile: Shop) -> 
 
 
 def test_a_run_that_is_stopped_writes_nothing_any_more(hostile: Shop) -> None:
-    attempt = hostile.attempt(speed_key=json.dumps({"do": "litter"}))
-    attempt.beat()
-    thread = threading.Thread(target=attempt.run, args=(hostile.workroom.attempt(attempt.name),))
-    thread.start()
+    attempt, thread = hostile.begins("litter")
     eventually(lambda: attempt.usage().device_active_ms > 0)
     hostile.shop.requests.cancel(hostile.shop.owner, attempt.grant.lease.job_id)
     attempt.beat()
@@ -326,10 +316,7 @@ def test_a_run_that_is_stopped_writes_nothing_any_more(hostile: Shop) -> None:
 
 
 def test_when_all_that_starts_runs_is_killed_the_next_job_starts_it_again(hostile: Shop) -> None:
-    attempt = hostile.attempt(speed_key=json.dumps({"do": "sleep"}))
-    attempt.beat()
-    thread = threading.Thread(target=attempt.run, args=(hostile.workroom.attempt(attempt.name),))
-    thread.start()
+    attempt, thread = hostile.begins("sleep")
     eventually(lambda: attempt.usage().device_active_ms > 0)
     forking = hostile.runs.process_id
     assert forking is not None
@@ -379,16 +366,14 @@ def _is_run(process: psutil.Process) -> bool:
 
 
 _WORKER = """
-import json, os, signal, sys, threading, time
+import json, os, signal, sys, time
 from pathlib import Path
 import psutil
 from tests.unit.fleet.caged_shop import Shop
 folder, walls = Path(sys.argv[1]), sys.argv[2] == "True"
 shop = Shop(folder, walls=walls)
 with shop.workroom:
-    attempt = shop.attempt(speed_key=json.dumps({"do": "sleep"}))
-    attempt.beat()
-    threading.Thread(target=attempt.run, args=(shop.workroom.attempt(attempt.name),), daemon=True).start()
+    attempt, _ = shop.begins("sleep")
     while not attempt.usage().device_active_ms:
         time.sleep(0.01)
     print(json.dumps([each.pid for each in psutil.Process().children(recursive=True)]), flush=True)
