@@ -7,7 +7,6 @@ from itertools import permutations
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from secondface.errors import NoFaceInSource, SourceProtected
 from secondface.frames import ArrayFrame, Float
@@ -20,9 +19,9 @@ from secondface.pipeline.people import Picture, describe_source
 from secondface.spec.moderation import ContentRules
 from secondface.vision.protected import KnownPerson
 from secondface.vision.track import FaceTracker
-from tests.sample_media import MEDIA, NO_MEDIA
+from tests.sample_media import MEDIA, needs_media
 
-pytestmark = pytest.mark.skipif(not MEDIA.exists(), reason=NO_MEDIA)
+pytestmark = needs_media
 SESSIONS = OrtSessions("cpu")
 LOOKALIKES = {"P006", "P010"}
 """Two women who do not exist, 0.41 and 0.45 apart: nearer than many pictures of one person."""

@@ -97,6 +97,6 @@ def test_an_output_of_another_kind(secondface: World) -> None:
 def test_a_device_that_is_not_here(secondface: World) -> None:
     doctor = {row["topic"]: row["state"] for row in secondface("doctor", "--json").object["findings"]}
     if doctor["tensorrt"] == "ok":
-        pytest.skip("this machine has every device")
+        pytest.skip("TensorRT works on this machine")
     pair = ("-s", secondface.person_a, "-t", secondface.person_b)
     refused(secondface, 6, "device_unavailable", *pair, "-o", "o.png", "--device", "tensorrt")

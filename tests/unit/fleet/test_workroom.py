@@ -6,12 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from secondface.errors import DiskFull, InternalFault
-from secondface.fleet.workroom import Workroom, tidy
+from secondface.fleet.workroom import Workroom, remove_tree, tidy
 
 _DYING = """
 import os, signal, sys
@@ -75,15 +78,31 @@ def test_folders_deeper_than_any_path_go_too(tmp_path: Path) -> None:
         assert sorted(path.name for path in tmp_path.iterdir()) == ["changes.lock", "w2"]
 
 
-def test_folders_that_are_closed_go_too(tmp_path: Path) -> None:
-    with Workroom(tmp_path, "w1") as room, room.attempt("job-1") as place:
-        for name in ("a", "a/b", "a/b/c"):
-            (place / name).mkdir()
-            (place / name / "link").symlink_to(tmp_path)
-        for name in ("a/b/c", "a/b", "a"):
-            (place / name).chmod(0)
-    assert not place.exists()
-    assert tmp_path.exists()
+def test_folders_that_are_closed_go_too() -> None:
+    with TemporaryDirectory() as name, somebody(Path(name)):
+        place = Path(name, "job")
+        for folder in (place, place / "a", place / "a" / "b"):
+            folder.mkdir()
+            (folder / "link").symlink_to(name)
+        for folder in (place / "a" / "b", place / "a"):
+            folder.chmod(0)
+        remove_tree(place)
+        assert list(Path(name).iterdir()) == []
+
+
+@contextmanager
+def somebody(folder: Path) -> Generator[None]:
+    """Be somebody whom closed folders stop, with a folder of their own."""
+    if os.geteuid() != 0:
+        yield
+        return
+    nobody = 65534
+    os.chown(folder, nobody, nobody)
+    os.seteuid(nobody)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
 
 def _dig(place: Path) -> None:
