@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import socketserver
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -97,9 +98,7 @@ def judge(request: pytest.FixtureRequest) -> Iterator[Moderation]:
     if request.param == "built in":
         yield BuiltInModeration()
         return
-    made = client(request.getfixturevalue("server"))
-    yield made
-    made.close()
+    yield client(request.getfixturevalue("server"))
 
 
 def test_every_picture_gets_its_opinions_in_order(judge: Moderation) -> None:
@@ -194,6 +193,38 @@ def test_silence_ends_with_the_time(server: Judge) -> None:
     with pytest.raises(ModerationUnavailable):
         client(server, timeout_s=0.3).judge(samples(1), SESSIONS)
     assert time.monotonic() - began < 2.5
+
+
+@pytest.fixture(params=["the head", "the body"])
+def dripping(request: pytest.FixtureRequest) -> Iterator[str]:
+    """An address whose answer comes byte by byte, each of them in time."""
+    start = b"HTTP/1.1 200 OK\r\nx-slow: " if request.param == "the head" else b"HTTP/1.1 200 OK\r\n\r\n"
+    stopped = threading.Event()
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            try:
+                self.request.sendall(start)
+                while not stopped.wait(0.05):
+                    self.request.sendall(b" ")
+            except OSError:
+                pass
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as listening:
+        thread = threading.Thread(target=listening.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.server_address[1]}/judge"
+        stopped.set()
+        listening.shutdown()
+        thread.join(10)
+
+
+def test_a_drip_ends_with_the_time(dripping: str) -> None:
+    asked = ServiceModeration(ServiceTerms(url=dripping, secret=SECRET, timeout_s=0.4))
+    began = time.monotonic()
+    with pytest.raises(ModerationUnavailable, match="TimeoutError"):
+        asked.judge(samples(1), SESSIONS)
+    assert time.monotonic() - began < 5
 
 
 def test_nobody_there() -> None:

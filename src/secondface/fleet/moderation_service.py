@@ -6,6 +6,7 @@ a reviewer. Must not know thresholds or jobs.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import time
@@ -63,8 +64,7 @@ class ServiceModeration:
     def __init__(self, terms: ServiceTerms, now_s: Callable[[], float] = time.time) -> None:
         """Raises InvalidSetting for a secret that is none."""
         self._terms, self._key, self._now_s = terms, key_of(terms.secret), now_s
-        # No proxy of the environment and no redirect: pictures of people go to that address and nowhere else.
-        self._http = httpx.Client(trust_env=False, follow_redirects=False, timeout=httpx.Timeout(terms.timeout_s))
+        self._tls = httpx.create_ssl_context(trust_env=False)  # reading all authorities takes longer than a request
 
     def judge(self, samples: Sequence[Sample], sessions: Sessions) -> Sequence[Sequence[Opinion]]:  # noqa: ARG002
         """As Moderation.judge."""
@@ -78,35 +78,40 @@ class ServiceModeration:
                 raise
             return [[Opinion(rule=UNJUDGED, verdict="hold")] for _ in samples]
 
-    def close(self) -> None:
-        """Close all connections."""
-        self._http.close()
-
     def _asked(self, samples: Sequence[Sample]) -> Sequence[Sequence[Opinion]]:
         body, name = _body(samples), f"mod_{uuid.uuid4().hex}"
         reason = ""
         for _ in range(_TRIES):
             try:
-                return self._opinions(self._posted(body, name), len(samples))
-            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                return self._opinions(asyncio.run(self._posted(body, name)), len(samples))
+            except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
                 reason = type(error).__name__
         raise ModerationUnavailable(f"It does not answer: {reason}.")
 
-    def _posted(self, body: bytes, name: str) -> bytes:
-        until = time.monotonic() + self._terms.timeout_s
+    async def _posted(self, body: bytes, name: str) -> bytes:
         headers = {"content-type": "application/json", **signed_headers(self._key, name, int(self._now_s()), body)}
         content = bytearray()
-        with self._http.stream("POST", self._terms.url, content=body, headers=headers) as reply:
+        # Each piece of an answer, and of its head, may come within the client's time-out, and a drip of them never end.
+        async with (
+            asyncio.timeout(self._terms.timeout_s),
+            self._client() as client,
+            client.stream("POST", self._terms.url, content=body, headers=headers) as reply,
+        ):
             if reply.status_code >= 500:
                 raise httpx.ReadError(f"status {reply.status_code}")
             if reply.status_code != 200:
                 raise ModerationUnavailable(f"It answered {reply.status_code}.")
-            for piece in reply.iter_bytes():
+            async for piece in reply.aiter_bytes():
                 content += piece
-                # Each piece comes within the client's time-out, but a drip of them never ends.
-                if len(content) > _MOST_ANSWER_BYTES or time.monotonic() > until:
-                    raise ModerationUnavailable("Its answer is too long or too slow.")
+                if len(content) > _MOST_ANSWER_BYTES:
+                    raise ModerationUnavailable("Its answer is too long.")
         return bytes(content)
+
+    def _client(self) -> httpx.AsyncClient:
+        # No proxy of the environment and no redirect: pictures of people go to that address and nowhere else.
+        return httpx.AsyncClient(
+            verify=self._tls, trust_env=False, follow_redirects=False, timeout=httpx.Timeout(self._terms.timeout_s)
+        )
 
     @staticmethod
     def _opinions(content: bytes, pictures: int) -> Sequence[Sequence[Opinion]]:

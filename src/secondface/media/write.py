@@ -32,6 +32,7 @@ from secondface.media.containers import legible, open_output, writing_failures
 from secondface.media.cover_art import add_to_mp4
 from secondface.media.encoders import EncoderChoice, VideoOptions, choose_encoder, container_for
 from secondface.media.frame_rate import ConstantRate
+from secondface.media.low_priority import giving_way
 from secondface.media.part_file import PartFile
 from secondface.media.picture_feed import PictureFeed
 from secondface.media.planes import PlanarFrame
@@ -174,7 +175,7 @@ class VideoWriter:
     def _begin(self) -> None:
         try:
             with writing_failures(self.path, "opening the encoders"):
-                self._output.start_encoding()
+                giving_way(self._output.start_encoding)
         except EncodeFailed as cause:
             if min(self._size) >= _SMALL:
                 raise

@@ -39,6 +39,7 @@ from secondface.pipeline.people import (
     describe_reference,
 )
 from secondface.pipeline.scout import scout
+from secondface.pipeline.spare_memory import give_back_spare_memory
 from secondface.pipeline.steps import MOST_FACES, MOST_FACES_OF_A_STILL, StepContext, build_stage
 from secondface.pipeline.tally import FaceTally
 from secondface.provenance.signing import ContentSigner
@@ -136,6 +137,8 @@ def pass_frames(
     """
     context = _prepare(plan, casting, stream, conduct)
     _look_ahead(plan, casting, context, conduct, samples)
+    if not stream.is_still:
+        give_back_spare_memory()
     works = _works(plan, stream, frames, conduct)
     on_cpu = conduct.run_sessions.computes_on_cpu
     stages = [build_stage(step, context, is_device=on_cpu) for step in plan.frame_steps]

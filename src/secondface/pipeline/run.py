@@ -23,6 +23,7 @@ from secondface.pipeline.people import PeopleMemory, Picture
 from secondface.pipeline.preparation import Look, inspect_inputs, load_models, read_casting
 from secondface.pipeline.report import RunReport
 from secondface.pipeline.sealing import Seal, statement_of
+from secondface.pipeline.spare_memory import give_back_spare_memory
 from secondface.pipeline.targets import Target, open_target
 from secondface.provenance.metadata import metadata_marks
 from secondface.provenance.signing import ContentSigner
@@ -119,6 +120,8 @@ def _run(
             samples=target.samples(conduct.checkpoint),
         )
         phases.enter("store")
+        if not target.stream.is_still:
+            give_back_spare_memory()
         with span("run.store"):
             streams = output.store()
     except BaseException:

@@ -15,7 +15,6 @@ from secondface.errors import ModerationUnavailable
 from secondface.fleet.attempt import Terms
 from secondface.fleet.caged_runs import RUN
 from secondface.fleet.guards import Guards
-from secondface.fleet.moderation_service import ServiceModeration
 from secondface.fleet.runs import DirectRuns, Runs
 from secondface.frames import Sessions
 from secondface.media.cage import worker_cage_reason
@@ -136,13 +135,11 @@ def test_a_refusal_is_the_callers_and_says_what_was_found(real: Shop, where: str
 
 def test_a_judge_at_an_address_is_asked_from_outside(real: Shop) -> None:
     server = Server()
-    moderation: ServiceModeration = client(server)
     try:
-        assert judged(real, moderation).state == "succeeded"
+        assert judged(real, client(server)).state == "succeeded"
         asked = [picture["input"] for body in server.bodies for picture in body["pictures"]]
         assert asked == ["source 0", "target"]
     finally:
-        moderation.close()
         server.stop()
     away = judged(real, client(server, timeout_s=0.2))
     assert (away.state, away.attempts[0].error) == ("queued", "moderation_unavailable")
