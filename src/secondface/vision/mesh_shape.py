@@ -38,6 +38,8 @@ _SEAM = 0.016
 _HALF = np.array([0.016, 0.012, 0.008, 0.004, 0.0], np.float32)
 _INSIDE = np.concatenate([_HALF, [0], _HALF[::-1], _HALF[1:], [0], _HALF[:0:-1]]).astype(np.float32)
 """[20] in face widths: how far within the mesh's edge of the lips an open mouth begins, above all at its corners."""
+_OUTWARDS = [1, 3, 2, 0]
+"""The rings of the lips from the inner edge to the outer one."""
 _ANCHORS = ([0, 37, 267, 39, 269], *map(list, EYE_CORNERS))
 """Where mouth and eyes sit, whatever they do: the upper lip stays when the jaw drops, eye corners in a blink."""
 
@@ -77,17 +79,27 @@ def parted_lips(points: Float) -> Float:
 
     The dark line between closed lips of a source would else run along both lips of a target who speaks.
     """
-    rings, part = lip_rings()[[1, 3, 2, 0]], _parting(points)
-    flesh = topology().atlas
-    path = flesh[rings]
-    along = np.concatenate([np.zeros((1, 20)), np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=2), axis=0)])
+    part = _parting(points)
+    path, along = _flesh_of_lips()
     start = np.minimum(_SEAM * part, 0.7 * along[-1])
-    atlas = flesh.copy()
-    for column in range(20):
-        at = start[column] + along[:, column] * (1 - start[column] / along[-1, column])
-        for axis in (0, 1):
-            atlas[rings[:, column], axis] = np.interp(at, along[:, column], path[:, column, axis])
+    at = start + along * (
+        1 - start / along[-1]
+    )  # [4,20]: from its start each ring moves outwards, the outer edge stays
+    before = np.clip((at[:, None] >= along[None]).sum(1) - 1, 0, len(along) - 2)
+    column = np.arange(len(lip_rings()[0]))
+    length = along[before + 1, column] - along[before, column]
+    share = ((at - along[before, column]) / length)[..., None]
+    atlas = topology().atlas.copy()
+    atlas[lip_rings()[_OUTWARDS]] = (1 - share) * path[before, column] + share * path[before + 1, column]
     return atlas
+
+
+@functools.cache
+def _flesh_of_lips() -> tuple[Float, Float]:
+    """The rings of the lips in the atlas [4,20,2], from the inner edge outwards, and how far out they are [4,20]."""
+    path = topology().atlas[lip_rings()[_OUTWARDS]]
+    steps = np.linalg.norm(np.diff(path, axis=0), axis=2)
+    return path, np.concatenate([np.zeros((1, path.shape[1])), np.cumsum(steps, axis=0)]).astype(np.float32)
 
 
 def within_mouth(points: Float) -> Float:
