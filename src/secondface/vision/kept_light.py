@@ -1,7 +1,7 @@
-"""Light and masks of one frame that serve the next one too, moved along with the face.
+"""Light and masks of one frame that serve the next ones too, moved along with the face.
 
 Light changes slowly and what covers a face does not come from nowhere: where a face looks as it did in the frame
-before, half of all that `relight` does would find the same again.
+before, most of what `relight` does would find the same again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from secondface.vision.relight import Relit
 from secondface.vision.source_atlas import COARSE_DENSITY
 from secondface.vision.texture_match import luma
 
-_MOST_FRAMES = 1
+_MOST_FRAMES = 2
 """So many frames take over what was found in one."""
 _GLANCE_STEP = 4
 """A place on the face is looked at with its surroundings of so many coarse pixels."""
