@@ -39,7 +39,7 @@ from secondface.pipeline.people import (
     describe_reference,
 )
 from secondface.pipeline.scout import scout
-from secondface.pipeline.spare_memory import give_back_spare_memory
+from secondface.pipeline.spare_memory import SpareMemory, give_back_spare_memory
 from secondface.pipeline.steps import MOST_FACES, MOST_FACES_OF_A_STILL, StepContext, build_stage
 from secondface.pipeline.tally import FaceTally
 from secondface.provenance.signing import ContentSigner
@@ -78,6 +78,7 @@ class Conduct:
     on_progress: Callable[[Progress], None] | None = None
     active: BusyClock = field(default_factory=BusyClock)
     memory: MemoryPeak = field(default_factory=MemoryPeak)
+    spare_memory: SpareMemory = field(default_factory=SpareMemory)
     stopping: threading.Event = field(default_factory=threading.Event)
     people: PeopleMemory = field(default_factory=PeopleMemory)
     """Source people that earlier runs prepared."""
@@ -97,6 +98,7 @@ class Conduct:
 
     def tell(self, progress: Progress) -> None:
         self.memory.sample()
+        self.spare_memory.tidy()
         if self.on_progress is not None:
             self.on_progress(progress)
 
