@@ -35,12 +35,13 @@ class Canvas:
     def carry(self, values: Float) -> Float:
         """[504,d] values at the vertices -> [d,h,w] over the canvas; 0 where no triangle is."""
         affine = np.matmul(self.weights.transpose(0, 2, 1), values[topology().triangles])
-        table = np.concatenate([affine, np.zeros((1, *affine.shape[1:]))]).astype(np.float32)
+        table = np.concatenate([np.zeros((1, *affine.shape[1:])), affine]).astype(np.float32)
         height, width = self.triangle.shape
         x = np.arange(width, dtype=np.float32) + 0.5
         y = np.arange(height, dtype=np.float32)[:, None] + 0.5
         columns = np.ascontiguousarray(table.reshape(len(table), -1).T)
-        per_pixel = np.take(columns, self.triangle, 1, mode="wrap")  # -1 wraps to the zeros at the end
+        # Clipping to what is inside anyhow takes two thirds of the time of the other modes.
+        per_pixel = np.take(columns, self.triangle + np.intp(1), 1, mode="clip")
         along_x, along_y, there = per_pixel.reshape(3, -1, height, width)
         along_x *= x
         along_y *= y
