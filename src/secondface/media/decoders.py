@@ -34,6 +34,7 @@ from secondface.errors import (
 from secondface.media.containers import open_input, reading_failures
 from secondface.media.damage import Damage
 from secondface.media.limits import Limits
+from secondface.media.low_priority import giving_way
 from secondface.media.ratios import seconds
 from secondface.media.timeline import JUMPING, UNTIMED, Slots, timed_packets
 from secondface.media.video_facts import codec_name
@@ -66,7 +67,7 @@ class PictureSource:
         self._choose(decoder)
         self.container: InputContainer = self._opened(self._hardware)
         self.stream: VideoStream = video_stream(self.container, path)
-        self._fresh = True
+        self._fresh, self._is_running = True, False
         self._damage = Damage()
         try:
             if self._hardware is not None and not self.stream.codec_context.is_hwaccel:
@@ -118,6 +119,7 @@ class PictureSource:
 
     def _reopen(self) -> None:
         self.close()
+        self._is_running = False
         self.container = self._opened(self._hardware)
         self.stream = video_stream(self.container, self.path)
         self._ready()
@@ -237,6 +239,10 @@ class PictureSource:
         return packet
 
     def _pictures_of(self, packet: Packet[Stream]) -> list[av.VideoFrame]:
+        if not self._is_running:
+            # FFmpeg starts a decoder's threads when it meets the first packet; frames wait for each other further on.
+            self._is_running = True
+            return giving_way(lambda: self._pictures_of(packet))
         if self._context is None:
             return cast("Packet[VideoStream]", packet).decode()
         return self._context.decode(packet)  # pyright: ignore[reportUnknownMemberType]: its stub leaves it open

@@ -1,6 +1,6 @@
 """Threads that give way to those which hold up everything else.
 
-Decides how an encoder's threads stand beside the threads that look for faces and draw them. Must not know media.
+Decides how the threads of codecs stand beside those that look for faces and draw them. Must not know media.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LEAST = 19
 def giving_way(work: Callable[[], T]) -> T:
     """What `work` returns or raises; all threads that it starts yield to the caller's when cores are scarce.
 
-    An encoder's threads seldom wait for anyone, whereas a thread of Python that loses its core in mid-step often holds
+    A codec's threads seldom wait for anyone, whereas a thread of Python that loses its core in mid-step often holds
     the interpreter, and then all others of Python wait with it while a core may be idle.
     """
     # A thread inherits the priority of the one that starts it, and may lower its own but not raise it again.

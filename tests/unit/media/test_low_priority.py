@@ -42,3 +42,13 @@ def test_the_threads_of_an_encoder_yield(make_clip: MakeClip, tmp_path: Path) ->
             started = threads() - here
             assert started
             assert {os.getpriority(os.PRIO_PROCESS, each) for each in started} == {min(LEAST, before + STEP)}
+
+
+def test_the_threads_of_a_decoder_yield(make_clip: MakeClip) -> None:
+    path = make_clip(size=(640, 480))
+    before, here = niceness(), threads()
+    with VideoReader(path) as reader:
+        next(reader.frames())
+        started = threads() - here
+        assert started
+        assert {os.getpriority(os.PRIO_PROCESS, each) for each in started} == {min(LEAST, before + STEP)}
