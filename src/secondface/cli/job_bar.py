@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from rich.progress import Progress as Bar
@@ -15,10 +15,11 @@ from secondface.spec.views import EventView, JobView
 
 
 class JobBar:
-    """One bar for several jobs, one after the other; it does nothing where nobody looks."""
+    """One bar for several jobs, one after the other. Without a bar only what may last for days is remarked."""
 
-    def __init__(self, bar: Bar | None, jobs: int) -> None:
-        self._bar, self._jobs = bar, jobs
+    def __init__(self, bar: Bar | None, jobs: int, remark: Callable[[str], None] | None = None) -> None:
+        self._bar, self._jobs, self._remark = bar, jobs, remark
+        self._job, self._remarked = "", ""
         self._ended = 0
         self._began_s: float | None = None
         self._task = bar.add_task("", total=None, facts="") if bar else None
@@ -28,9 +29,15 @@ class JobBar:
             self._bar.update(self._task, description=words)
 
     def begin(self, job: JobView) -> None:
-        self._began_s = None
-        self.say(_("waiting for a worker"))
+        self._began_s, self._job = None, job.id
         self._show(0, job.total_frames or None, "")
+        match job.state:
+            case "awaiting_approval":
+                self._wait_for_somebody(_("waiting until somebody else approves it"))
+            case "held":
+                self._wait_for_somebody(_("waiting for a reviewer"))
+            case _:
+                self.say(_("waiting for a worker"))
 
     def tell(self, event: EventView) -> None:
         """An event of the job at hand."""
@@ -43,7 +50,7 @@ class JobBar:
                 self.say(_("working"))
                 self._progress(_count(event, "done"), _count(event, "total"))
             case "job.held":
-                self.say(_("waiting for a reviewer"))
+                self._wait_for_somebody(_("waiting for a reviewer"))
             case "job.succeeded":
                 self.say(_("fetching the result"))
             case _:
@@ -51,6 +58,13 @@ class JobBar:
 
     def end(self) -> None:
         self._ended += 1
+
+    def _wait_for_somebody(self, words: str) -> None:
+        self.say(words)
+        line = f"{self._job}: {words}"
+        if self._remark is not None and line != self._remarked:  # events tell again what the job itself told
+            self._remarked = line
+            self._remark(line)
 
     def _progress(self, done: int, total: int) -> None:
         now = time.monotonic()
@@ -70,9 +84,12 @@ class JobBar:
 
 @contextmanager
 def job_bar(screen: Screen, jobs: int) -> Generator[JobBar]:
-    """The bar, on stderr; an inert one where nobody looks (a pipe, --quiet, --json)."""
-    if screen.mode != "people" or not screen.err.is_terminal:
+    """The bar, on stderr; lines of what may last where that is no terminal; nothing at all for --quiet and --json."""
+    if screen.mode != "people":
         yield JobBar(None, jobs)
+        return
+    if not screen.err.is_terminal:
+        yield JobBar(None, jobs, screen.complain)
         return
     with Bar(*columns(), console=screen.err, transient=True, expand=True) as bar:
         yield JobBar(bar, jobs)

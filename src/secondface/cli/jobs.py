@@ -9,6 +9,7 @@ import click
 
 from secondface.cli.commands import Command, Session, json_option, service_options, subgroup
 from secondface.cli.deletions import show_deletions
+from secondface.cli.job_bar import job_bar
 from secondface.cli.job_views import (
     event_line,
     job_object,
@@ -43,7 +44,8 @@ def group() -> click.Group:
             _one("approve", _approve, _("Let a job run that waits for approval."),
                  _("Let a job run that waits for approval; not with a key of whoever submitted it.")),
             _one("reject", _reject, _("Refuse a job that waits for approval."),
-                 _("Refuse a job that waits for approval; it costs nothing.")),
+                 _("Refuse a job that waits for approval; it costs nothing."),
+                 click.Option(["--reason"], metavar=_("TEXT"), help=_("Why; whoever submitted the job sees it."))),
             _one("delete", _delete, _("Delete a job's inputs and result."),
                  _("Delete the inputs and the result of a job that has ended, and show the receipt. The audit keeps "
                    "digests only.")),
@@ -53,11 +55,11 @@ def group() -> click.Group:
     )  # fmt: skip
 
 
-def _one(name: str, does: Any, short: str, text: str) -> Command:
+def _one(name: str, does: Any, short: str, text: str, *options: click.Option) -> Command:
     """A command about one job."""
     return Command(
         name,
-        params=[click.Argument(["job"], metavar=_("JOB")), *service_options(), json_option()],
+        params=[click.Argument(["job"], metavar=_("JOB")), *options, *service_options(), json_option()],
         callback=click.pass_context(does), short_help=short,
         help=f"{text}\n\n\b\n{_('Example:')}\n  secondface jobs {name} job_01k9a5",
     )  # fmt: skip
@@ -138,10 +140,10 @@ def _approve(context: click.Context, job: str, json: bool) -> None:
         _tell(own, client.approve(job))
 
 
-def _reject(context: click.Context, job: str, json: bool) -> None:
+def _reject(context: click.Context, job: str, reason: str | None, json: bool) -> None:
     own, client = asked(context, json=json)
     with client:
-        _tell(own, client.reject(job))
+        _tell(own, client.reject(job, reason))
 
 
 def _delete(context: click.Context, job: str, json: bool) -> None:
@@ -187,8 +189,11 @@ def _result(context: click.Context, job: str, output: str, yes: bool, wait: bool
     own, client = asked(context, json=json)
     if Path(output).exists() and not yes:
         raise OutputOccupied(output, path=output)
-    with client, cancel_on_signals():
-        found = client.wait(job) if wait else client.job(job)
+    with client, cancel_on_signals(), job_bar(own.screen, 1) as bar:
+        found = client.job(job)
+        if wait:
+            bar.begin(found)
+            found = client.wait(job, bar.tell)
         client.download(job, output)
     if json:
         own.screen.object({"output": output, "job": job_object(found)})

@@ -20,7 +20,8 @@ def group() -> click.Group:
     return subgroup(
         "reviews",
         _("Results that a reviewer looks at before anybody gets them.\n\nThis needs a key with the scope review: "
-          "`secondface keys create reviewer` makes one."),
+          "`secondface keys create reviewer --person NAME` makes one. Without --person it counts as your own, and "
+          "nobody reviews their own jobs."),
         [
             _list_command(), _show_command(), _result_command(),
             _decision("approve", _approve, _("Hand a held result out."),

@@ -29,7 +29,8 @@ class JobMissing(JobProblem):
 class JobSettled(JobProblem):
     """The job is in a state in which this is not possible.
 
-    The message names the state. A job that ended stays as it ended; submit a new one.
+    The message names the state. A job that ended stays as it ended; submit a new one. One that is held goes on when a
+    reviewer releases it, one that is awaiting_approval when somebody else approves it.
     """
 
     code = "job_settled"

@@ -40,3 +40,20 @@ def test_it_is_inert_where_nobody_looks() -> None:
         bar.tell(event("job.progress", done=1, total=2))
         bar.say("words")
         bar.end()
+
+
+def test_what_may_last_for_days_is_said_also_where_no_bar_is() -> None:
+    said: list[str] = []
+    jobs = JobBar(None, 1, said.append)
+    jobs.begin(JOB.model_copy(update={"state": "awaiting_approval"}))
+    jobs.tell(event("job.queued"))
+    jobs.tell(event("job.progress", done=1, total=2))
+    jobs.tell(event("job.held"))
+    jobs.tell(event("job.held"))
+    assert said == [f"{JOB.id}: waiting until somebody else approves it", f"{JOB.id}: waiting for a reviewer"]
+
+
+def test_a_held_job_is_known_to_be_held_at_once() -> None:
+    bar = Progress(console=Console(file=io.StringIO()))
+    JobBar(bar, 1).begin(JOB.model_copy(update={"state": "held"}))
+    assert bar.tasks[0].description == "waiting for a reviewer"
