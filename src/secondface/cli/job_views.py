@@ -52,8 +52,12 @@ def show_job(screen: Screen, job: JobView) -> None:
 
 def event_line(event: EventView) -> str:
     """`14:02:11 job.progress done 40, total 100`."""
-    facts = ", ".join(f"{name} {value}" for name, value in event.facts.items() if value is not None)
+    facts = ", ".join(f"{name} {_fact(value)}" for name, value in event.facts.items() if value is not None)
     return f"{moment(event.at_ms)}  {event.kind}  {facts}".rstrip()
+
+
+def _fact(value: object) -> str:
+    return (_("yes") if value else _("no")) if isinstance(value, bool) else str(value)
 
 
 def show_job_receipt(screen: Screen, receipt: ReceiptView, tier: str) -> None:

@@ -21,7 +21,7 @@ from secondface.media.info import MediaInfo
 from secondface.media.limits import Limits
 from secondface.media.orientation import UPRIGHT, Orientation, of_exif
 from secondface.media.still_colour import to_srgb
-from secondface.media.still_files import OpenedStill, decoding_failures, opened
+from secondface.media.still_files import OpenedStill, decoding_failures, exif_of, opened
 from secondface.media.still_frames import StillFrame
 from secondface.media.still_metadata import KeptMetadata, collect
 from secondface.media.still_tags import colour_tags
@@ -92,4 +92,4 @@ def _is_animated(source: OpenedStill) -> bool:
 def _turn(source: OpenedStill) -> Orientation:
     if source.picture is None or source.format_name == "GIF":
         return UPRIGHT
-    return of_exif(source.picture.getexif().get(ExifTags.Base.Orientation))
+    return of_exif(exif_of(source.picture).get(ExifTags.Base.Orientation))

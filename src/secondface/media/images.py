@@ -21,7 +21,7 @@ from secondface.media.orientation import UPRIGHT, Orientation, of_exif
 from secondface.media.rgb_space import space_of_icc
 from secondface.media.still_colour import to_srgb
 from secondface.media.still_depth import DeepSamples, deep_avif, deep_heif, deep_png, deep_tiff
-from secondface.media.still_files import OpenedStill, opened
+from secondface.media.still_files import OpenedStill, exif_of, opened
 from secondface.media.still_frames import DeepFrame, StillFrame
 from secondface.media.still_metadata import StillCoding, collect
 from secondface.media.still_output import StillOptions, write_still
@@ -139,7 +139,7 @@ def _orientation(source: OpenedStill) -> Orientation:
     # TIFF is turned by Pillow itself.
     if source.picture is None or source.format_name in ("HEIF", "TIFF"):
         return UPRIGHT
-    return of_exif(source.picture.getexif().get(ExifTags.Base.Orientation))
+    return of_exif(exif_of(source.picture).get(ExifTags.Base.Orientation))
 
 
 def _info(source: OpenedStill) -> MediaInfo:
@@ -168,7 +168,7 @@ def _left_out(source: OpenedStill) -> tuple[str, ...]:
 def _captured(picture: Image.Image | None) -> str | None:
     if picture is None:
         return None
-    exif = picture.getexif()
+    exif = exif_of(picture)
     stamp = exif.get_ifd(ExifTags.IFD.Exif).get(ExifTags.Base.DateTimeOriginal) or exif.get(ExifTags.Base.DateTime)
     text = str(stamp or "").strip("\x00 ")
     # the field is copied into outputs: nothing but a time gets through

@@ -100,6 +100,13 @@ def _described(heif: pillow_heif.HeifFile, mode: str) -> Image.Image:
     return picture
 
 
+def exif_of(picture: Image.Image) -> Image.Exif:
+    """Its EXIF. A text of a PNG may be called `xmp`; Pillow looks there for a packet of bytes, and fails on letters."""
+    if isinstance(picture.info.get("xmp"), str):
+        del picture.info["xmp"]
+    return picture.getexif()
+
+
 def _find_exif(picture: Image.Image, file: BinaryIO) -> None:
     """EXIF of a PNG may lie behind its pixels, all of which Pillow would decode on the way there."""
     if not picture.info.keys() & {"exif", "Raw profile type exif"}:

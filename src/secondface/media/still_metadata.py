@@ -15,6 +15,8 @@ from xml.parsers.expat import ExpatError
 
 from PIL import ExifTags, Image
 
+from secondface.media.still_files import exif_of
+
 _IPTC_RESOURCE, _IPTC_TAG, _XMP_TAG = 0x0404, 33723, 700
 _PIXEL_TAGS = frozenset(
     {256, 257, 258, 259, 262, 266, 273, 274, 277, 278, 279, 284, 288, 289, 317, 320, 322, 323, 324, 325, 330, 338, 339,
@@ -89,7 +91,7 @@ def collect(picture: Image.Image) -> KeptMetadata:
 
 
 def _exif(picture: Image.Image) -> bytes | None:
-    found = picture.getexif()
+    found = exif_of(picture)
     kept = Image.Exif()
     kept.endian = "<"  # as the TIFF writer wants it
     for tag, value in found.items():

@@ -13,7 +13,7 @@ from PIL import ExifTags, Image
 from secondface.media.handed import open_bytes
 from secondface.media.png_chunks import chunks
 from secondface.media.rgb_space import RgbSpace, space_of_chromaticities, space_of_icc
-from secondface.media.still_files import OpenedStill
+from secondface.media.still_files import OpenedStill, exif_of
 from secondface.media.tone import DisplayMap, display_map
 from secondface.media.ycbcr import RGB_MATRIX, ColourSpace
 
@@ -120,7 +120,7 @@ def _camera_space(picture: Image.Image) -> RgbSpace | None:
     """Adobe RGB where a camera says so in the way of its own standard (DCF), without a profile."""
     if picture.mode != "RGB":
         return None
-    interoperability = picture.getexif().get_ifd(ExifTags.IFD.Interop).get(1)
+    interoperability = exif_of(picture).get_ifd(ExifTags.IFD.Interop).get(1)
     if interoperability not in ("R03", b"R03", b"R03\0"):
         return None
     return space_of_chromaticities(_ADOBE_GAMMA, _ADOBE_RGB, None)

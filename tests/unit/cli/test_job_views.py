@@ -113,3 +113,5 @@ def test_in_chinese_no_word_of_states_or_ledger_stays_english(
 def test_a_line_of_an_event() -> None:
     event = EventView(number=3, kind="job.progress", at_ms=0, facts={"done": 40, "total": 100, "by": None})
     assert event_line(event) == f"{moment(0)}  job.progress  done 40, total 100"
+    event = EventView(number=4, kind="attempt.ended", at_ms=0, facts={"charged": False, "tier": "cpu"})
+    assert event_line(event) == f"{moment(0)}  attempt.ended  charged no, tier cpu"

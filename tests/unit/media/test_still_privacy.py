@@ -222,6 +222,19 @@ def test_a_text_of_another_name_never_stands_for_our_packet(tmp_path: Path) -> N
     assert read_marks(read_stored_marks(goal).xmp, {}).label == MARKS.label
 
 
+@pytest.mark.parametrize("behind_pixels", [False, True])
+def test_a_text_called_xmp_is_a_text(tmp_path: Path, behind_pixels: bool) -> None:
+    source, goal = tmp_path / "in.png", tmp_path / "out.png"
+    Image.fromarray(pixels()).save(source)
+    content = source.read_bytes()
+    at = content.index(b"IEND" if behind_pixels else b"IDAT") - 4
+    source.write_bytes(content[:at] + chunk(b"tEXt", b"xmp\0SecretWords") + content[at:])
+    still = read_still(source)
+    assert np.array_equal(still.frame.rgb, pixels())
+    write_still(goal, still.frame, still, StillOptions(keep_metadata=True), xmp=MARKS.xmp)
+    assert read_marks(read_stored_marks(goal).xmp, {}).label == MARKS.label
+
+
 @pytest.mark.parametrize("broken", [
     b"no xml", b"<a/>", xmp()[:400], b'<!DOCTYPE a [<!ENTITY b "c">]>' + xmp(), b"<a>" * 5000, xmp() + bytes(2_000_000),
 ])  # fmt: skip
