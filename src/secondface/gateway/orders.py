@@ -23,6 +23,7 @@ from secondface.spec.faces import FaceRule
 from secondface.spec.graph import Plan
 from secondface.spec.moderation import ContentRules
 from secondface.spec.outputs import Moment
+from secondface.spec.schemas import Limits
 from secondface.spec.service import JobOptions, OutputFormat
 from secondface.spec.work import InputFacts, StoredInput, StoredMapping, WorkOrder
 
@@ -105,6 +106,8 @@ class Orders:
         order, plan = self.order(options, material, rules)
         if plan.label_waiver is not None and not terms.label_optional:
             raise InvalidPipeline("The account's plan does not let the visible label be left off.")
+        if not _counted(order):  # only pixels can tell how many faces there are, so the plan's limit goes with the job
+            order = order.model_copy(update={"limits": Limits(max_faces=terms.max_faces)})
         facts, deadline = material.target.facts, options.deadline_s
         frames = _frames(order, facts)
         guess_us = _guess_us(plan, order, facts, frames)

@@ -266,6 +266,8 @@ def _crowd_note(context: StepContext) -> tuple[str, ...]:
     more = context.tally.passed_over
     if more <= 0:
         return ()
-    return (
-        f"{more} more face(s) were seen at once than the {context.max_faces} that are followed: raise --max-faces.",
+    note = (
+        f"{more} more face(s) were seen at once than the {context.max_faces} that are followed: raise --max-faces, or "
+        "the plan's max_faces."
     )
+    return (note,)

@@ -155,7 +155,10 @@ class PlanFields(BaseModel):
     max_running: int = Field(default=8, ge=0, le=100_000)
     max_pixels: int = Field(default=50_000_000, ge=1, le=2**40)
     max_frames: int = Field(default=1_000_000, ge=1, le=2**40)
-    max_faces: int = Field(default=16, ge=1, le=256)
+    max_faces: int = Field(
+        default=16, ge=1, le=256,
+        description="Faces that a job may change. More are refused; of those found by `all`, the largest are changed.",
+    )  # fmt: skip
     formats: tuple[FormatName, ...] = Field(
         default=(), max_length=20, description="Formats that results may have, as in a job's output; empty: all."
     )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from secondface.control.admission import Submission
+from secondface.domain.accounts import Plan
 from secondface.domain.ports import Stored
 from secondface.errors import (
     InvalidOption,
@@ -109,6 +110,15 @@ def test_a_film_that_does_not_say_its_length_is_taken_for_a_long_one(made: Live)
 def test_faces_that_are_meant_are_counted_for_approval(made: Live, sources: int, faces: str, count: int) -> None:
     probed = submission(made, material(sources=sources), faces=faces).probed
     assert (probed.faces, probed.counted) == (count, faces != "all" or not sources)
+
+
+def test_the_limit_of_the_plan_goes_with_a_job_whose_faces_nobody_counted(made: Live) -> None:
+    def followed(faces: str, sources: int = 1) -> int | None:
+        return WorkOrder.read(submission(made, material(sources=sources), faces=faces).spec).limits.max_faces
+
+    assert followed("all") == Plan().max_faces
+    # who names one of five faces gets that one, though the plan lets no five be changed
+    assert [followed(faces) for faces in ("auto", "largest", "left-to-right", "0,4")] == [None] * 4
 
 
 def test_files_have_names_of_ours(made: Live) -> None:
