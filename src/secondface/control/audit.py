@@ -27,24 +27,54 @@ class AuditTrail:
     """What an operator does with the audit, and what the service does with it by itself."""
 
     def __init__(
-        self, transactions: Transactions, signer: Signer, retain_days: int = 366, *, sign_every_s: int = 600
-    ) -> None:
-        self._transactions, self._signer = transactions, signer
+        self, transactions: Transactions, signer: Signer, retain_days: int = 366, *, sign_every_s: int = 600,
+        stretch: int = 5_000,
+    ) -> None:  # fmt: skip
+        """`stretch`: so many old entries are looked at in one round."""
+        self._transactions, self._signer, self._stretch = transactions, signer, stretch
+        self._walked_to: tuple[int, str] | None = None
+        self._walk_due_ms = 0
         self._retain_ms, self._sign_every_ms = retain_days * DAY_MS, sign_every_s * 1_000
         self.broken = False
         """Whether the latest round found that what was sealed is not what is there."""
 
     def step(self) -> None:
-        """One round after sealing: sign what is new, prune what is old. Raises AuditBroken, and signs nothing then."""
+        """One round after sealing: look at a stretch of the old, sign what is new, prune what is too old.
+
+        Raises AuditBroken, and signs nothing then.
+        """
         with self._transactions.sole("audit") as mine:
             if mine:
                 try:
+                    self.look_back()
                     self.sign()
                     self.prune()
                 except AuditBroken:
                     self.broken = True
                     raise
                 self.broken = False
+
+    def look_back(self) -> None:
+        """Walk along the chain, some of it in each round and all of it once a day: old entries change too.
+
+        That they hang together up to the new ones is enough; those are compared with what was signed. Raises
+        AuditBroken, again in each round until what was found is as it was.
+        """
+        with self._transactions.view() as work:
+            now_ms = work.now_ms()
+            if self._walked_to is None and now_ms < self._walk_due_ms:
+                return
+            # what was walked along may have been pruned meanwhile
+            at, digest = max(self._walked_to or (0, ""), self._vouched_start(work))
+            rows = work.journal.audit(None, at, self._stretch)
+        if (bad := first_broken(rows, at, digest)) is not None:
+            self._walked_to = at, digest
+            raise AuditBroken(f"Entry {bad} is not what was sealed.", position=bad)
+        if len(rows) < self._stretch:
+            self._walked_to, self._walk_due_ms = None, now_ms + DAY_MS
+            log("audit.walked", "debug", up_to=rows[-1].position if rows else at)
+        else:
+            self._walked_to = rows[-1].position or at, rows[-1].digest or digest
 
     def sign(self) -> SignedHead | None:
         """Sign the end of the chain, having checked what came since the last signed word; None where nothing did.

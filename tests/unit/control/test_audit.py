@@ -78,6 +78,38 @@ def test_a_broken_chain_is_not_signed_on(service: Service) -> None:
     assert not service.audit.broken
 
 
+def test_old_entries_are_looked_at_again_within_a_day(service: Service) -> None:
+    audit = AuditTrail(service.transactions, service.audit_key, stretch=2)
+    told(service, 9)
+    for _ in range(6):
+        audit.step()
+    events = shelves(service).events
+    second = sorted(events)[1]
+    kept, events[second] = events[second], replace(events[second], account="b")
+    audit.step()
+    assert not audit.broken, "it was walked along, and what is new is whole"
+    service.clock.at_ms += DAY_MS
+    for _ in range(2):
+        with pytest.raises(AuditBroken) as found:
+            audit.step()
+        assert found.value.facts["position"] == kept.position
+    assert audit.broken
+    events[second] = kept
+    for _ in range(6):
+        audit.step()
+    assert not audit.broken
+
+
+def test_a_walk_goes_on_behind_what_was_pruned(service: Service) -> None:
+    audit = AuditTrail(service.transactions, service.audit_key, retain_days=1, stretch=2)
+    told(service, 3)
+    audit.step()
+    told(service, 3, each_ms=DAY_MS)
+    for _ in range(4):
+        audit.step()
+    assert not audit.broken and audit.check().whole
+
+
 def test_a_cut_end_is_found_whatever_the_service_writes_after_it(service: Service) -> None:
     told(service, 3)
     service.audit.sign()
