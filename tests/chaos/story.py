@@ -28,6 +28,7 @@ from secondface.control.retention import Retention
 from secondface.control.scheduler import LeaseDesk, Times
 from secondface.control.screening import Screening
 from secondface.control.settlement import Settlement
+from secondface.control.upload_shelf import UploadShelf
 from secondface.control.waiting_room import WaitingRoom
 from secondface.domain.accounts import ROLE_SCOPES, Plan
 from secondface.domain.findings import Finding
@@ -35,7 +36,7 @@ from secondface.domain.jobs import LIVE_JOBS, Job
 from secondface.domain.ports import Grant, Offer, Worker
 from secondface.domain.pricing import PriceRow, Usage
 from secondface.domain.scaling import Policy
-from secondface.errors import CodeRefused, JobMissing, JobSettled, LeaseLost, MalwareFound
+from secondface.errors import CodeRefused, JobMissing, JobSettled, LeaseLost, MalwareFound, UploadsFull
 from secondface.gateway.outgoing import Outgoing
 from secondface.gateway.sender import Sender
 from secondface.gateway.watch import Watch
@@ -45,6 +46,7 @@ from secondface.storage.doorbell import LocalDoorbell
 from secondface.storage.machine import RandomIds
 from tests.chaos.books import check_books
 
+PLAN = Plan(max_running=100, approval_above_faces=4, max_upload_bytes=10_000)
 WATCHED = ("approved", "rejected", "forgotten", "confirmed", "coded")
 """Those that need a second authorisation."""
 DOUBTFUL = ("shown", "hidden")
@@ -121,6 +123,7 @@ class Story:
         self.waiting_room = WaitingRoom(transactions, Settlement(ids), 0)
         self.audit = AuditTrail(transactions, signer_of(settings))
         self.retention = Retention(transactions, self.stores.objects, inputs_h=0, outputs_h=1_000)
+        self.shelf = UploadShelf(transactions, self.stores.objects, self.stores.clock, ids, idle_ms=0)
         self.screening = Screening(_Scanner(), self.stores.objects, transactions)
         self.watch = Watch(self.service, CollectorRegistry())
         self.sender = Sender(self.service, _Receiver(), lambda _what: None)
@@ -157,7 +160,7 @@ class Story:
             account, keys = work.accounts.get("default"), work.accounts.keys("default")
         assert account is not None
         self.owner = Caller(account, keys[0].id, ROLE_SCOPES["operator"])
-        accounts.change(self.owner, "default", plan=Plan(max_running=100, approval_above_faces=4))
+        accounts.change(self.owner, "default", plan=PLAN)
         accounts.open(self.owner, "Second", Plan())
         accounts.deposit(self.owner, "default", 1_000_000, "transfer-1")
         accounts.set_budget(self.owner, "account:default", "month", 10**12)
@@ -177,6 +180,7 @@ class Story:
         self.reviewer = Caller(account, key.id, ROLE_SCOPES["reviewer"])
         self.protect()
         self.screen()
+        self.shelve()
 
     def protect(self) -> None:
         register = self.service.protected
@@ -190,6 +194,22 @@ class Story:
             with contextlib.suppress(MalwareFound):
                 self.screening.require_clean(stored, "default", self.owner.actor)
         assert list(self.stores.objects.keys("uploads/default/malware")) == []
+
+    def shelve(self) -> None:
+        """Files that come and go, not all of which have room beside each other."""
+        objects, shelf = self.stores.objects, self.shelf
+
+        def put(name: str, size: int) -> None:
+            shelf.put(f"uploads/default/{name}", [bytes(size)], "image/png", most_bytes=20_000)
+
+        for goes in (lambda: shelf.require_room("default", 6_000), lambda: put("large", 6_000), shelf.step):
+            objects.delete("uploads/default/large")
+            put("large", 6_000)
+            objects.delete("uploads/default/large")
+            goes()
+        with contextlib.suppress(UploadsFull):
+            put("larger", 11_000)
+        put("kept", 3)
 
     def submit(self) -> None:
         for name in (*JOBS, *self.stopped):
@@ -322,6 +342,7 @@ class Story:
             assert job.state == ended, (name, job)
         self._check_hooks()
         self._check_deleted()
+        self._check_shares()
         wanted = {job.result for job in jobs if job.result is not None and job.id != self.jobs["plain"]}
         assert set(self.stores.objects.keys("jobs/")) == wanted
         assert not list(self.stores.objects.path(next(iter(wanted))).parents[3].rglob("*.part"))
@@ -336,6 +357,15 @@ class Story:
         self.audit.prune(first)
         found = self.audit.check()
         assert found.whole and found.anchored, found
+
+    def _check_shares(self) -> None:
+        time.sleep(0.002)
+        self.shelf.step()
+        objects = self.stores.objects
+        there = {key: objects.head(key).size_bytes for key in objects.keys("uploads/")}
+        with self.stores.transactions.view() as work:
+            assert {each.key: each.size_bytes for each in work.uploads.all() if each.stored} == there
+            assert work.uploads.held_bytes("default") == sum(there.values())
 
     def _check_hooks(self) -> None:
         told = self.service.subscriptions.deliveries(self.owner, limit=200)

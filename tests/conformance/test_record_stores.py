@@ -88,7 +88,7 @@ def test_accounts_come_back_and_change(store: Transactions) -> None:
     account = Account(
         id="c",
         name="Ç",
-        plan=Plan(max_faces=3, formats=("png",), approval_above_faces=2),
+        plan=Plan(max_faces=3, max_upload_bytes=7 << 40, formats=("png",), approval_above_faces=2),
         credit_micros=5,
         created_ms=9,
     )

@@ -30,6 +30,7 @@ from secondface.control.screening import Screening
 from secondface.control.settlement import Settlement
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
+from secondface.control.upload_shelf import UploadShelf
 from secondface.control.waiting_room import WaitingRoom
 from secondface.domain import ledger
 from secondface.domain.accounts import Account, Plan, Role
@@ -88,6 +89,7 @@ class Live:
         self.lacking: list[str] = []
         self.service = Service(
             transactions=self.transactions, objects=self.objects, clock=self.clock, ids=self.ids,
+            shelf=UploadShelf(self.transactions, self.objects, self.clock, self.ids),
             keyring=self.keyring, admission=Admission(self.transactions, settlement, self.bell, self.ids, codes),
             requests=JobRequests(self.transactions, settlement, self.bell, codes), rates=Rates(self.clock),
             codes=codes, waiting_room=WaitingRoom(self.transactions, settlement, 86_400),

@@ -8,6 +8,7 @@ import select
 import socket
 import time
 from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import httpx
@@ -88,6 +89,48 @@ def test_a_file_over_the_limit_is_not_kept(server: Live) -> None:
     with contextlib.suppress(httpx.TransportError):  # the server may hang up while the client is still sending
         assert server.client.put(link_of(server), content=junk(8)).status_code == 413
     assert list(server.objects.keys("uploads/")) == before
+
+
+@pytest.fixture
+def narrow() -> Generator[Live, None, None]:
+    """A server of its own, where account a may hold 1,000 bytes in uploads."""
+    with live(bodies=HASTY, refused_per_minute=10_000) as running:
+        running.set_account("a", max_upload_bytes=1_000)
+        yield running
+
+
+def test_an_account_that_holds_all_that_its_plan_allows_is_told_so(narrow: Live) -> None:
+    def told(reply: httpx.Response) -> None:
+        said = reply.json()
+        assert (reply.status_code, said["code"], said["retryable"]) == (413, "uploads_full", False)
+        assert said["remedy"]
+
+    told(narrow.call("POST", "/v1/uploads", json={"size_bytes": 1_001}))
+    link = link_of(narrow)
+    told(narrow.client.put(link, content=b"x" * 1_001))
+    told(narrow.client.put(link, content=iter([b"x" * 600] * 2)))
+    assert narrow.objects.keys("uploads/") == []
+    assert narrow.client.put(link, content=b"x" * 600).status_code == 200
+    for path in ("/v1/jobs", "/v1/quotes", "/v1/swap"):
+        told(narrow.call("POST", path, files={"target": STILL + b"x" * 600}))
+    told(narrow.call("POST", "/v1/verify", files={"file": b"x" * 600}))
+    [kept] = narrow.objects.keys("uploads/")
+    narrow.objects.delete(kept)
+    assert narrow.client.put(link, content=b"x" * 900).status_code == 200
+    told(narrow.call("POST", "/v1/uploads", json={"size_bytes": 101}))
+    assert narrow.upload(STILL, narrow.key("b")), "others are not touched by it"
+
+
+def test_a_body_that_was_announced_too_large_for_the_plan_is_not_waited_for(narrow: Live) -> None:
+    assert code_of(raw(narrow, head(narrow, "PUT", link_of(narrow), "Content-Length: 2000"))) == (413, "uploads_full")
+
+
+def test_uploads_at_once_hold_no_more_than_the_plan_allows(narrow: Live) -> None:
+    links = [link_of(narrow) for _ in range(8)]
+    with ThreadPoolExecutor(8) as senders:
+        sent = senders.map(lambda link: narrow.client.put(link, content=iter([b"x" * 100] * 3)).status_code, links)
+        assert sorted(sent) == [200] * 3 + [413] * 5
+    assert len(narrow.objects.keys("uploads/")) == 3
 
 
 def test_a_form_has_few_parts_and_short_headers(server: Live) -> None:

@@ -28,6 +28,7 @@ from secondface.control.screening import Screening
 from secondface.control.settlement import Settlement
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
+from secondface.control.upload_shelf import UploadShelf
 from secondface.control.uploads import Uploads
 from secondface.control.waiting_room import WaitingRoom
 from secondface.domain.ports import Scanner, Stored
@@ -83,6 +84,7 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
         transactions, stores.objects, inputs_h=settings.retain_inputs_h, outputs_h=settings.retain_outputs_h
     )
     uploads = Uploads(transactions, stores.objects, stores.clock, ids, settings.upload_keep_h * 3_600)
+    shelf = UploadShelf(transactions, stores.objects, stores.clock, ids)
     rounds = Rounds(
         tier=settings.tier, fleet=fleet, desk=lease_desk(settings, stores, bell), autoscaler=autoscaler,
         occupancy=Occupancy(
@@ -90,7 +92,8 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
         ),
         housekeeping=Housekeeping(transactions), leftovers=Leftovers(transactions, stores.objects),
         tidy_parts=lambda: stores.objects.tidy() + uploads.step(),
-        chores={"audit": audit.step, "waiting_room": waiting_room.step}, tidying={"retention": retention.step},
+        chores={"audit": audit.step, "waiting_room": waiting_room.step},
+        tidying={"retention": retention.step, "uploads": shelf.step},
         tidy_workrooms=lambda: tidy(workrooms(settings)), clock=stores.clock,
     )  # fmt: skip
     threads = RoundThreads(rounds, inner)
@@ -102,7 +105,7 @@ def server(settings: Settings, base_url: str = "http://127.0.0.1:8000/v1/files")
         stores.close()
 
     return Service(
-        transactions=transactions, objects=stores.objects, clock=stores.clock, ids=ids, keyring=keyring,
+        transactions=transactions, objects=stores.objects, shelf=shelf, clock=stores.clock, ids=ids, keyring=keyring,
         admission=Admission(transactions, settlement, bell, ids, codes),
         requests=JobRequests(transactions, settlement, bell, codes), codes=codes, waiting_room=waiting_room,
         retention=retention, audit=audit, rates=Rates(stores.clock),

@@ -10,6 +10,11 @@ PLACE = "uploads/"
 """Where uploads lie in the object store: `uploads/<account>/<id>`."""
 
 
+def account_of(key: str) -> str:
+    """Whose upload it is."""
+    return key.removeprefix(PLACE).partition("/")[0]
+
+
 class Uploads:
     """The sweep of uploads."""
 

@@ -59,6 +59,8 @@ class Plan:
     nsfw_refuse_permille: int | None = 850
     """A frame that scores so much ends the job; none: no frame does."""
     requests_per_minute: int = 600
+    max_upload_bytes: int = 20 << 30
+    """Held in uploads at once, those that jobs have taken included."""
     retain_inputs_h: int | None = None
     """Hours after a job's end for which its inputs are kept; none: those of the service."""
     retain_outputs_h: int | None = None

@@ -22,7 +22,7 @@ from secondface.domain.ledger import Entry
 from secondface.domain.pricing import Market, PriceBook, Usage
 from secondface.domain.protected import Protected, ProtectedPeople
 from secondface.domain.scaling import Worker
-from secondface.domain.trust_ports import CodeBooks, RemainsStore
+from secondface.domain.trust_ports import CodeBooks, RemainsStore, UploadShares
 
 Method: TypeAlias = Literal["GET", "PUT"]
 Facts: TypeAlias = Mapping[str, Fact]
@@ -356,6 +356,8 @@ class UnitOfWork(Protocol):
     def codes(self) -> CodeBooks: ...
     @property
     def remains(self) -> RemainsStore: ...
+    @property
+    def uploads(self) -> UploadShares: ...
 
     def now_ms(self) -> int:
         """The database's clock at the start of this transaction."""

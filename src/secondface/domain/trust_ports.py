@@ -1,6 +1,6 @@
-"""What second authorisation, deletion and the audit need from the world, as interfaces; ports.py has all others.
+"""What second authorisation, deletion, shares of uploads and the audit need from the world, as interfaces.
 
-Must not know which store, key or file answers.
+ports.py has all others. Must not know which store, key or file answers.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Protocol
 
 from secondface.domain.one_time_codes import CodeBook
 from secondface.domain.retention import Remains
+from secondface.domain.uploads import UploadShare
 
 
 class CodeBooks(Protocol):
@@ -45,6 +46,30 @@ class RemainsStore(Protocol):
 
     def set_hours(self, account: str, inputs_h: int | None, output_h: int | None) -> None:
         """Let what is left of an account's jobs be kept as its plan now says."""
+        ...
+
+
+class UploadShares(Protocol):
+    """What uploads take of their accounts' room."""
+
+    def save(self, share: UploadShare) -> None:
+        """Store a new share, or a changed one under its id. The account is locked."""
+        ...
+
+    def held_bytes(self, account: str, besides: str = "") -> int:
+        """All that an account's shares take, beside the one of that id."""
+        ...
+
+    def of_key(self, key: str) -> Sequence[UploadShare]:
+        """Shares of the file under a key: several while another one is put in its place."""
+        ...
+
+    def all(self, account: str | None = None) -> Sequence[UploadShare]:
+        """Shares of an account (None: of all), in the order of their ids."""
+        ...
+
+    def drop(self, share_ids: Iterable[str]) -> None:
+        """Remove shares; one that is not there is removed already."""
         ...
 
 

@@ -10,8 +10,8 @@ SecondfaceError                       code, fault, retryable, remedy
 ├── FaceProblem                       fault "caller": the pixels do not hold what was asked for
 │   ├── NoFaceInSource, NoFaceInTarget, ReferenceFaceNotFound
 ├── AccessProblem                     fault "caller": this key, link or account may not do that
-│   ├── KeyUnknown, ScopeMissing, LinkInvalid, RateLimited, BudgetExceeded, AccountMissing
-│   └── CodeRefused, CodesMissing
+│   ├── KeyUnknown, ScopeMissing, LinkInvalid, RateLimited, BudgetExceeded, UploadsFull
+│   └── AccountMissing, CodeRefused, CodesMissing
 ├── JobProblem                        fault "caller": the job cannot do what was asked of it
 │   ├── JobMissing, JobSettled, RequestChanged, CostLimitReached, JobExpired, ObjectMissing
 │   └── ApprovalExpired, DataDeleted, JobUnfinished
@@ -42,6 +42,7 @@ from secondface.errors.access import (
     LinkInvalid,
     RateLimited,
     ScopeMissing,
+    UploadsFull,
 )
 from secondface.errors.faces import FaceProblem, NoFaceInSource, NoFaceInTarget, ReferenceFaceNotFound
 from secondface.errors.files import (
@@ -184,5 +185,6 @@ __all__ = [
     "TooManySources",
     "TrustProblem",
     "UnknownStep",
+    "UploadsFull",
     "WorkerLost",
 ]

@@ -62,6 +62,18 @@ class BudgetExceeded(AccessProblem):
     code = "budget_exceeded"
 
 
+class UploadsFull(AccessProblem):
+    """The account holds as many bytes in uploads as its plan allows.
+
+    Delete the data of jobs that have ended, send a smaller file, or wait until older uploads go by themselves. The
+    operator of the service can raise `max_upload_bytes` of the account's plan.
+    API: DELETE /v1/jobs/{id}/data for jobs that have ended, send a smaller file, or wait until older uploads go by
+    themselves. The operator of the service can raise `max_upload_bytes` of the account's plan.
+    """
+
+    code = "uploads_full"
+
+
 class AccountMissing(AccessProblem):
     """There is no account of that name.
 

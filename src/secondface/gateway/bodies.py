@@ -47,7 +47,7 @@ class _Reader:
     def __init__(self, scope: Scope, receive: Receive, limits: BodyLimits, *, files: bool) -> None:
         self._receive, self._limits, self._files = receive, limits, files
         self._most = limits.file_bytes if files else limits.words_bytes
-        self._announced = _content_length(scope)
+        self._announced = content_length(scope)
         self._size = 0
         self._done = False
         self._loop = asyncio.get_running_loop()
@@ -83,7 +83,8 @@ class _Reader:
         raise BodyTooSlow(f"{self._size} bytes came in {spent:.0f} s.")
 
 
-def _content_length(scope: Scope) -> int:
+def content_length(scope: Scope) -> int:
+    """Bytes that the body is said to have; 0 where nobody says it."""
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit():
             return int(value)

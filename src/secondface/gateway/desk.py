@@ -52,7 +52,7 @@ class Desk:
         """Put the parts together. `resolve` replaces this machine's way to look up names."""
         guard = AddressGuard(resolve, options.private_networks)
         outgoing = Outgoing(guard)
-        intake = Intake(service.objects, options.uploads_at_once, service.screening, scanned)
+        intake = Intake(service.objects, service.shelf, options.uploads_at_once, service.screening, scanned)
         inputs = Inputs(service, options, intake, outgoing)
         return cls(service, options, guard, outgoing, intake, inputs, Orders(service))
 

@@ -81,7 +81,8 @@ class Inputs:
     async def stored(self, caller: Caller, ref: InputRef, place: str) -> Stored:
         """The stored file of a reference, fetched where it is an address.
 
-        Raises ObjectMissing, AddressForbidden, FetchFailed, MediaTooLarge, MalwareFound, ScannerUnavailable.
+        Raises ObjectMissing, AddressForbidden, FetchFailed, MediaTooLarge, UploadsFull, MalwareFound,
+        ScannerUnavailable.
         """
         if ref.upload is not None:
             return await self.upload(caller, ref.upload, place)

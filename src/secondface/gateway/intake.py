@@ -13,7 +13,8 @@ import anyio
 from anyio import CapacityLimiter, from_thread, to_thread
 
 from secondface.control.screening import Screening, Verdict
-from secondface.control.uploads import PLACE
+from secondface.control.upload_shelf import UploadShelf
+from secondface.control.uploads import PLACE, account_of
 from secondface.domain.accounts import Actor
 from secondface.domain.ports import ObjectStore, Stored
 from secondface.errors import MalwareFound, ObjectMissing, RateLimited, ScannerUnavailable
@@ -35,19 +36,21 @@ class Intake:
     """Streams into the store, so many at once and no more."""
 
     def __init__(
-        self, objects: ObjectStore, at_once: int, screening: Screening | None = None,
+        self, objects: ObjectStore, shelf: UploadShelf, at_once: int, screening: Screening | None = None,
         scanned: Scanned = lambda _verdict, _seconds: None,
     ) -> None:  # fmt: skip
-        self._objects, self._screening, self._scanned = objects, screening, scanned
+        self._objects, self._shelf, self._screening, self._scanned = objects, shelf, screening, scanned
         self._limiter = CapacityLimiter(at_once)
         self._scans = CapacityLimiter(_SCANS_AT_ONCE)
 
     async def store(
-        self, key: str, stream: AsyncIterator[bytes], content_type: str, most_bytes: int, actor: Actor
-    ) -> Stored:
-        """Store a stream whole and scanned, or not at all.
+        self, key: str, stream: AsyncIterator[bytes], content_type: str, most_bytes: int, actor: Actor,
+        announced_bytes: int = 0,
+    ) -> Stored:  # fmt: skip
+        """Store a stream whole and scanned, or not at all; none of it is read where what was announced has no room.
 
-        Raises MediaTooLarge, DiskFull, RateLimited, MalwareFound, ScannerUnavailable, and what the stream does.
+        Raises MediaTooLarge, UploadsFull, DiskFull, RateLimited, MalwareFound, ScannerUnavailable, and what the stream
+        does.
         """
         try:
             self._limiter.acquire_on_behalf_of_nowait(stream)
@@ -57,7 +60,9 @@ class Intake:
             blocks = _blocks(stream)
             # A thread of its own limiter: slow senders must not take the threads of all other requests.
             stored = await to_thread.run_sync(
-                lambda: self._objects.put(key, _pulled(blocks), content_type, most_bytes=most_bytes),
+                lambda: self._shelf.put(
+                    key, _pulled(blocks), content_type, most_bytes=most_bytes, announced_bytes=announced_bytes
+                ),
                 limiter=CapacityLimiter(1),
             )
             try:
@@ -82,7 +87,7 @@ class Intake:
     async def _screened(self, stored: Stored, actor: Actor) -> None:
         if (screening := self._screening) is None:
             return
-        account = stored.key.removeprefix(PLACE).partition("/")[0]
+        account = account_of(stored.key)
         began = time.perf_counter()
         verdict: Verdict = "unavailable"
         try:

@@ -59,6 +59,7 @@ STATUS: Final[Mapping[type[SecondfaceError], int]] = {
     errors.LinkInvalid: 403,
     errors.RateLimited: 429,
     errors.BudgetExceeded: 402,
+    errors.UploadsFull: 413,
     errors.AccountMissing: 404,
     errors.CodeRefused: 403,
     errors.CodesMissing: 403,

@@ -45,7 +45,7 @@ INPUT_REFUSALS = (
     errors.InvalidOption, errors.MediaUnsupported, errors.MediaCorrupt, errors.MediaEmpty, errors.MediaTooLarge,
     errors.FileUnreadable, errors.ObjectMissing, errors.InvalidPipeline, errors.UnknownStep, errors.TooManySources,
     errors.MappingUnresolved, errors.OutputFormatUnsupported, refusals.AddressForbidden, refusals.FetchFailed,
-    errors.CageUnavailable, errors.DiskFull, *SCANNER_SAYS,
+    errors.CageUnavailable, errors.DiskFull, errors.UploadsFull, *SCANNER_SAYS,
 )  # fmt: skip
 SUBMIT_REFUSALS = (
     *INPUT_REFUSALS, errors.BudgetExceeded, errors.RequestChanged, errors.LikenessUnconfirmed, *CODE_REFUSALS,

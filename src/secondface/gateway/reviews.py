@@ -29,7 +29,7 @@ EntryId = Annotated[str, Path(min_length=1, max_length=100, description="An entr
 _PICTURE_REFUSALS = (
     errors.ProtectedMissing, errors.NoFaceInSource, errors.MediaUnsupported, errors.MediaCorrupt, errors.MediaTooLarge,
     errors.MediaEmpty, errors.FileUnreadable, errors.ObjectMissing, errors.InvalidOption, errors.CageUnavailable,
-    errors.DiskFull, refusals.AddressForbidden, refusals.FetchFailed,
+    errors.DiskFull, errors.UploadsFull, refusals.AddressForbidden, refusals.FetchFailed,
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from secondface.control.reviews import Reviews
 from secondface.control.screening import Screening
 from secondface.control.speeds import Speeds
 from secondface.control.subscriptions import Subscriptions
+from secondface.control.upload_shelf import UploadShelf
 from secondface.control.waiting_room import WaitingRoom
 from secondface.domain.ports import Clock, Fleet, Ids, ObjectStore, Stored, Transactions
 from secondface.domain.protected import Descriptor
@@ -41,6 +42,8 @@ class Service:
 
     transactions: Transactions
     objects: ObjectStore
+    shelf: UploadShelf
+    """Where whatever callers send is put."""
     clock: Clock
     ids: Ids
     keyring: Keyring

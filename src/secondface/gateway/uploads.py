@@ -14,6 +14,7 @@ from secondface.domain.accounts import Actor
 from secondface.errors import LinkInvalid
 from secondface.gateway import refusals
 from secondface.gateway.access import WithCaller, WithService, address_of, take_address
+from secondface.gateway.bodies import content_length
 from secondface.gateway.desk import WithDesk
 from secondface.gateway.files import file_answer
 from secondface.gateway.forms import checked, media_type, read_json
@@ -61,7 +62,7 @@ _VERIFY_BODY: dict[str, Any] = {
 }  # fmt: skip
 
 
-@router.post("/v1/uploads", status_code=201, responses=responses())
+@router.post("/v1/uploads", status_code=201, responses=responses(errors.UploadsFull))
 def upload(asked: UploadRequest, caller: WithCaller, desk: WithDesk) -> UploadView:
     """Ask for a link to which one file can be sent with PUT."""
     caller.require("jobs:write")
@@ -69,6 +70,7 @@ def upload(asked: UploadRequest, caller: WithCaller, desk: WithDesk) -> UploadVi
     if asked.size_bytes is not None and asked.size_bytes > most:
         raise BodyTooLarge(f"It takes {most} bytes.", most_bytes=most)
     service, upload_id = desk.service, desk.service.ids.new("upl")
+    service.shelf.require_room(caller.account.id, asked.size_bytes or 1)
     url = service.objects.link(upload_key(caller.account.id, upload_id), "PUT", desk.options.link_s)
     expires_ms = service.clock.now_ms() + desk.options.link_s * 1000
     return UploadView(id=upload_id, url=url, expires_ms=expires_ms, most_bytes=most)
@@ -77,7 +79,8 @@ def upload(asked: UploadRequest, caller: WithCaller, desk: WithDesk) -> UploadVi
 @router.put(
     "/v1/files/{key:path}", dependencies=[Depends(fits_method)],
     responses=responses(
-        *_LINK, *SCANNER_SAYS, errors.MediaTooLarge, refusals.BodyTooLarge, refusals.BodyTooSlow, errors.DiskFull,
+        *_LINK, *SCANNER_SAYS, errors.MediaTooLarge, errors.UploadsFull, refusals.BodyTooLarge, refusals.BodyTooSlow,
+        errors.DiskFull,
         always=(),
     ),
     openapi_extra={
@@ -98,7 +101,9 @@ async def receive(
         raise LinkInvalid("Only uploads are sent by callers.")
     kind = media_type(request) or "application/octet-stream"
     most, actor = desk.options.bodies.file_bytes, Actor("link", address_of(request))
-    stored = await desk.intake.store(key, request.stream(), kind[:100], most, actor)
+    stored = await desk.intake.store(
+        key, request.stream(), kind[:100], most, actor, announced_bytes=content_length(request.scope)
+    )  # fmt: skip
     desk.inputs.expect(stored)
     return StoredView(id=key.rsplit("/", 1)[-1], size_bytes=stored.size_bytes, sha256=stored.sha256)
 
@@ -124,7 +129,7 @@ async def send(
     "/v1/verify",
     responses=responses(
         errors.ObjectMissing, errors.MediaUnsupported, errors.MediaCorrupt, errors.MediaEmpty, errors.MediaTooLarge,
-        errors.CageUnavailable, errors.DiskFull, *SCANNER_SAYS,
+        errors.CageUnavailable, errors.DiskFull, errors.UploadsFull, *SCANNER_SAYS,
     ),
     openapi_extra=_VERIFY_BODY,
 )  # fmt: skip

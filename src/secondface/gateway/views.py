@@ -153,7 +153,7 @@ def plan_fields(account: Account) -> PlanFields:
         label_optional=plan.label_optional,
         likeness_required=plan.likeness_required, nsfw_hold_permille=plan.nsfw_hold_permille,
         nsfw_refuse_permille=plan.nsfw_refuse_permille,
-        requests_per_minute=plan.requests_per_minute,
+        requests_per_minute=plan.requests_per_minute, max_upload_bytes=plan.max_upload_bytes,
         retain_inputs_h=plan.retain_inputs_h, retain_outputs_h=plan.retain_outputs_h,
     )  # fmt: skip
 

@@ -178,6 +178,10 @@ class PlanFields(BaseModel):
         default=850, ge=1, le=1000, description="One that scores so much ends the job; null: none does."
     )
     requests_per_minute: int = Field(default=600, ge=1, le=1_000_000)
+    max_upload_bytes: int = Field(
+        default=20 << 30, ge=0, le=2**50,
+        description="Bytes held in uploads at once, those that jobs have taken included; more are refused.",
+    )  # fmt: skip
     retain_inputs_h: int | None = Field(
         default=None, ge=0, le=100_000,
         description="Hours after a job's end for which its inputs are kept; empty: as the service does.",

@@ -21,6 +21,7 @@ from secondface.domain.ports import Clock, Recorded, UnitOfWork
 from secondface.domain.pricing import PriceBook
 from secondface.domain.protected import Protected
 from secondface.domain.retention import Remains
+from secondface.domain.uploads import UploadShare
 from secondface.storage.memory_jobs import MemoryJobs
 from secondface.storage.memory_records import (
     MemoryAccounts,
@@ -31,7 +32,7 @@ from secondface.storage.memory_records import (
     MemoryProtected,
     MemoryReplays,
 )
-from secondface.storage.memory_trust import MemoryCodes, MemoryRemains
+from secondface.storage.memory_trust import MemoryCodes, MemoryRemains, MemoryUploads
 
 
 @dataclass(slots=True)
@@ -58,6 +59,7 @@ class Shelves:
     heads: dict[tuple[str, int], SignedHead] = field(default_factory=dict[tuple[str, int], SignedHead])
     codes: dict[str, CodeBook] = field(default_factory=dict[str, CodeBook])
     remains: dict[str, Remains] = field(default_factory=dict[str, Remains])
+    uploads: dict[str, UploadShare] = field(default_factory=dict[str, UploadShare])
 
     def copy(self) -> Shelves:
         return Shelves(**{each.name: dict(getattr(self, each.name)) for each in fields(self)})
@@ -77,6 +79,7 @@ class MemoryUnitOfWork:
         self.replays = MemoryReplays(shelves.replays, now_ms)
         self.cache = MemoryCache(shelves.cache, now_ms)
         self.codes, self.remains = MemoryCodes(shelves.codes), MemoryRemains(shelves.remains)
+        self.uploads = MemoryUploads(shelves.uploads)
 
     def now_ms(self) -> int:
         return self._now_ms

@@ -1,4 +1,4 @@
-"""One-time codes and what is left of ended jobs, in memory."""
+"""One-time codes, what is left of ended jobs and what uploads take, in memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from secondface.domain.one_time_codes import CodeBook
 from secondface.domain.retention import Remains
+from secondface.domain.uploads import UploadShare
 
 
 class MemoryCodes:
@@ -47,3 +48,27 @@ class MemoryRemains:
         for job_id, each in self._remains.items():
             if each.account == account:
                 self._remains[job_id] = replace(each, inputs_h=inputs_h, output_h=output_h)
+
+
+class MemoryUploads:
+    """Shares inside one transaction."""
+
+    def __init__(self, shares: dict[str, UploadShare]) -> None:
+        self._shares = shares
+
+    def save(self, share: UploadShare) -> None:
+        self._shares[share.id] = share
+
+    def held_bytes(self, account: str, besides: str = "") -> int:
+        return sum(each.size_bytes for each in self.all(account) if each.id != besides)
+
+    def of_key(self, key: str) -> Sequence[UploadShare]:
+        return [each for each in self.all() if each.key == key]
+
+    def all(self, account: str | None = None) -> Sequence[UploadShare]:
+        found = [each for each in self._shares.values() if account in (None, each.account)]
+        return sorted(found, key=lambda each: each.id)
+
+    def drop(self, share_ids: Iterable[str]) -> None:
+        for each in share_ids:
+            self._shares.pop(each, None)

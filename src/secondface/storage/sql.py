@@ -16,6 +16,7 @@ from secondface.storage.sql_ledger import SqlLedger
 from secondface.storage.sql_outbox import SqlCache, SqlOutbox, SqlReplays
 from secondface.storage.sql_protected import SqlProtected
 from secondface.storage.sql_trust import SqlCodes, SqlRemains
+from secondface.storage.sql_uploads import SqlUploads
 
 
 class SqlUnitOfWork:
@@ -33,6 +34,7 @@ class SqlUnitOfWork:
         self.replays = SqlReplays(connection, database)
         self.cache = SqlCache(connection, database)
         self.codes, self.remains = SqlCodes(connection), SqlRemains(connection)
+        self.uploads = SqlUploads(connection)
 
     def now_ms(self) -> int:
         if self._now_ms is None:

@@ -296,6 +296,18 @@ REMAINS = Table(
 )
 _partial("ix_remains_left", _LEFT, REMAINS.c.ended_ms, REMAINS.c.job_id)
 
+# Room of accounts that uploads take, from before their first byte on.
+UPLOADS = Table(
+    "upload_shares",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("account", Text, ForeignKey("accounts.id"), nullable=False, index=True),
+    Column("key", Text, nullable=False, index=True),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("stored", Boolean, nullable=False),
+    Column("touched_ms", BigInteger, nullable=False),
+)
+
 ENDPOINTS = Table(
     "endpoints",
     METADATA,
