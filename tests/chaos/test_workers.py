@@ -78,8 +78,9 @@ def test_a_run_killed_in_its_cage_is_tried_again_and_its_worker_goes_on(plant: P
     first, second = plant.submit(), plant.submit()
     ended = plant.wait(first, second)
     assert {job.state for job in ended} == {"succeeded"}
-    lost = [attempt for job in ended for attempt in job.attempts if attempt.state == "lost"]
-    assert lost
+    attempts = [attempt for job in ended for attempt in job.attempts]
+    lost = [attempt for attempt in attempts if attempt.state == "lost"]
+    assert lost, attempts
     assert {attempt.cause for attempt in lost} == {"crashed"}
     assert plant.workers() == before, "no worker went with it"
     plant.check()

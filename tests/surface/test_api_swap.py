@@ -146,7 +146,7 @@ def test_who_waits_is_let_go_when_the_server_ends() -> None:
         for thread in waiting:
             thread.start()
         server.claim()
-        server.claim()  # both have reached the server
+        server.claim()  # what was sent to be swapped has reached the server, as events need not have
         desk_of_application(server.app).closing.set()
         for thread in waiting:
             thread.join(5)

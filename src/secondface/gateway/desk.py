@@ -96,6 +96,8 @@ class Desk:
                 # of what was waited so far.
                 await listener.wait(min(max(_SHORTEST_LOOK_S, spent / 20), _LONGEST_LOOK_S, seconds - spent))
                 job = await to_thread.run_sync(self.service.requests.get, caller, job.id)
+        if self.closing.is_set() and not job.ended:  # nobody may have looked at it since it was accepted
+            job = await to_thread.run_sync(self.service.requests.get, caller, job.id)
         return job
 
 

@@ -84,11 +84,10 @@ def carriers() -> Carriers:
     # numpy's own generators may change from one version to the next; a hash does not
     stream = hashlib.shake_256(_SEED).digest((CODED_BITS + 1) * (-(-count // 8)))
     signs = np.unpackbits(np.frombuffer(stream, np.uint8)).reshape(CODED_BITS + 1, -1)[:, :count]
-    wanted = signs.astype(np.float64).T * 2 - 1
-    orthogonal, _ = np.linalg.qr(wanted)
-    # whichever way round the algebra library leaves a direction
-    orthogonal *= np.sign((orthogonal * wanted).sum(axis=0))
-    rows = np.ascontiguousarray(orthogonal.T, np.float32)
+    wanted = signs.astype(np.float64) * 2 - 1
+    # Gram and Schmidt's answer by three large calls: the many small ones of a QR wait for each other's threads, for
+    # seconds on a busy machine, where nobody can stop them.
+    rows = (np.linalg.inv(np.linalg.cholesky(wanted @ wanted.T)) @ wanted).astype(np.float32)
     rank = np.empty(len(places), np.intp)
     rank[np.argsort(radius, kind="stable")] = np.arange(len(places)) * _RINGS // len(places)
     return Carriers(places, rows[:CODED_BITS], rows[CODED_BITS], np.concatenate([rank, rank]))
