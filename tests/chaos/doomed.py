@@ -39,8 +39,13 @@ def at(place: str) -> None:
         return
     if words[:1] != [place]:
         return
-    _DOOM.unlink()
-    Path(f"{_DOOM}.reached").touch()
+    doomed = runs() if words[1:] == ["kill-runs"] else []
+    if words[1:] == ["kill-runs"] and not doomed:
+        return  # whoever calls is no run, or is one no more: it happens to the next
+    try:
+        _DOOM.rename(f"{_DOOM}.reached")
+    except FileNotFoundError:
+        return  # another worker was there first
     match words[1]:
         case "kill":
             os.kill(os.getpid(), signal.SIGKILL)
@@ -50,8 +55,9 @@ def at(place: str) -> None:
             with _TRANSACTION:
                 signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
         case "kill-runs":
-            for process in runs():
-                process.kill()
+            for process in doomed:
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
         case _:
             time.sleep(0.5)
 
@@ -61,7 +67,9 @@ def runs() -> list[psutil.Process]:
     found: list[psutil.Process] = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            if RUN in process.cmdline()[-1] and not process.children():
+            words, parent = process.cmdline(), process.parent()
+            is_copy = parent is not None and parent.cmdline() == words and not process.children()
+            if is_copy and any(RUN in word for word in words):
                 found.append(process)
     return found
 

@@ -78,6 +78,7 @@ def test_a_run_killed_in_its_cage_is_tried_again_and_its_worker_goes_on(plant: P
     first, second = plant.submit(), plant.submit()
     ended = plant.wait(first, second)
     assert {job.state for job in ended} == {"succeeded"}
+    assert plant.reached.exists()
     attempts = [attempt for job in ended for attempt in job.attempts]
     lost = [attempt for attempt in attempts if attempt.state == "lost"]
     assert lost, attempts

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -39,6 +40,7 @@ from secondface.pipeline.people import (
     describe_reference,
 )
 from secondface.pipeline.scout import scout
+from secondface.pipeline.spare_cores import opencv_beside
 from secondface.pipeline.spare_memory import SpareMemory, give_back_spare_memory
 from secondface.pipeline.steps import MOST_FACES, MOST_FACES_OF_A_STILL, StepContext, build_stage
 from secondface.pipeline.tally import FaceTally
@@ -144,21 +146,17 @@ def pass_frames(
     works = _works(plan, stream, frames, conduct)
     on_cpu = conduct.run_sessions.computes_on_cpu
     stages = [build_stage(step, context, is_device=on_cpu) for step in plan.frame_steps]
-    engine = run_stages(
-        works,
-        stages,
-        lambda work: sink(work.frame),
-        options=EngineOptions(
-            max_in_flight=in_flight_frames,
-            # While one group is looked at, another one is swapped and encoded.
-            group=max(1, min(_LONGEST_GROUP, in_flight_frames // 2)),
-            total=stream.frame_count,
-        ),
-        active=conduct.active,
-        cancel=conduct.cancel,
-        stopping=conduct.stopping,
-        on_progress=conduct.tell,
+    options = EngineOptions(
+        max_in_flight=in_flight_frames,
+        # While one group is looked at, another one is swapped and encoded.
+        group=max(1, min(_LONGEST_GROUP, in_flight_frames // 2)),
+        total=stream.frame_count,
     )
+    with nullcontext() if stream.is_still else opencv_beside(len(stages) + 2):  # and those that read and write
+        engine = run_stages(
+            works, stages, lambda work: sink(work.frame), options=options, active=conduct.active,
+            cancel=conduct.cancel, stopping=conduct.stopping, on_progress=conduct.tell,
+        )  # fmt: skip
     notes = context.people.notes
     if context.tally.label_was_small:
         notes = (*notes, "The picture is too small for a visible label of the usual size; it is as large as it can be.")

@@ -91,10 +91,9 @@ class FaceLayout:
 
     def sample(self, atlas: SourceAtlas) -> RGB8:
         """The source's texture on the reshaped target."""
-        place = self.enlarge(self.atlas_map)
         seen: RGB8 | None = None
         for texture, density, share in atlas.levels_for(self.width_px):
-            at = place * np.float32(density) - np.float32(0.5)
+            at = self.enlarge(self.atlas_map * np.float32(density) - np.float32(0.5))
             level = cv2.remap(texture, at, None, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
             seen = level if seen is None else cv2.addWeighted(seen, 1 - share, level, share, 0)
         assert seen is not None

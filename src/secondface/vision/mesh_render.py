@@ -30,11 +30,11 @@ class Canvas:
     triangle: npt.NDArray[np.int32]
     """[h,w]"""
     weights: Float
-    """[n,3,3]: (x, y, 1) of a canvas pixel to its barycentric weights, per triangle."""
+    """[n,3,3]: by what x, y and 1 of a canvas pixel count in each of its barycentric weights, per triangle."""
 
     def carry(self, values: Float) -> Float:
         """[504,d] values at the vertices -> [d,h,w] over the canvas; 0 where no triangle is."""
-        affine = np.matmul(self.weights.transpose(0, 2, 1), values[topology().triangles])
+        affine = np.matmul(self.weights, values[topology().triangles])
         table = np.concatenate([np.zeros((1, *affine.shape[1:])), affine]).astype(np.float32)
         height, width = self.triangle.shape
         x = np.arange(width, dtype=np.float32) + 0.5
@@ -55,17 +55,22 @@ def rasterise(points: Float, shape: tuple[int, int]) -> Canvas:
     triangles = topology().triangles
     corners = points[triangles]
     depth = _depths(corners[:, :, 2].mean(1) if points.shape[1] > 2 else np.zeros(len(triangles), np.float32))
-    solid = _solid(corners[:, :, :2])
+    solid, weights = _shapes(corners[:, :, :2])
     ids = _drawn(corners[solid, :, :2], depth[solid], np.flatnonzero(solid), shape)
     ids = np.where(ids < 0, _dilate(ids), ids)  # undrawn slivers leave pinholes between triangles
-    return Canvas(ids, _barycentric(corners[:, :, :2]))
+    return Canvas(ids, weights)
 
 
 def _depths(z: Float) -> Float:
     """[n] 1..2: how far each triangle is drawn; all of it equally far, and the skirt, which hides nothing, beyond."""
     span = max(float(np.ptp(z)), 1e-6)
-    of_skirt = np.any(topology().triangles >= MESH_POINTS, axis=1)
-    return ((z - z.min()) / np.float32(2 * span) + np.float32(0.5) * of_skirt + 1).astype(np.float32)
+    return ((z - z.min()) / np.float32(2 * span) + _beyond() + 1).astype(np.float32)
+
+
+@functools.cache
+def _beyond() -> Float:
+    """[n] how much farther than all others a triangle is put."""
+    return np.where((topology().triangles >= MESH_POINTS).any(1), 0.5, 0).astype(np.float32)
 
 
 def _drawn(corners: Float, depth: Float, names: npt.NDArray[np.intp], shape: tuple[int, int]) -> npt.NDArray[np.int32]:
@@ -93,32 +98,25 @@ def _drawn(corners: Float, depth: Float, names: npt.NDArray[np.intp], shape: tup
     return np.rint(cv2.extractChannel(canvas, 0) * np.float32(_NAMES)).astype(np.int32)
 
 
-def _solid(corners: Float) -> npt.NDArray[np.bool_]:
-    """[n] False for slivers: a pixel drawn beside one would get weights far outside 0..1."""
-    sides = corners - np.roll(corners, 1, 1)
-    longest = np.sqrt((sides**2).sum(2)).max(1)
-    area = np.abs(_cross(sides[:, 0].astype(np.float64), sides[:, 1].astype(np.float64)))
-    return area > _THINNEST_PX * longest
-
-
 def _dilate(ids: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     """Ids are below 2^15, so that OpenCV's 16-bit dilation holds them."""
     return cv2.dilate(ids.astype(np.int16), np.ones((3, 3), np.uint8)).astype(np.int32)
 
 
-def _barycentric(corners: Float) -> Float:
-    """[n,3,2] -> [n,3,3] rows of weight_i = a x + b y + c; zero for triangles without area."""
-    a, b, c = (corners[:, i].astype(np.float64) for i in range(3))
-    area = _cross(b - a, c - a)
+def _shapes(corners: Float) -> tuple[npt.NDArray[np.bool_], Float]:
+    """Of triangles [n,3,2]: whether they are no slivers [n], and their weights as Canvas has them, 0 without area.
+
+    A pixel drawn beside a sliver would get weights far outside 0..1.
+    """
+    x, y = corners.astype(np.float64).transpose(2, 1, 0)
+    after, last = [1, 2, 0], [2, 0, 1]
+    across, up = x[last] - x[after], y[after] - y[last]
+    crossed = x[after] * y[last] - y[after] * x[last]
+    area = crossed.sum(0)
+    longest = np.sqrt((across * across + up * up).max(0))
     safe = np.where(np.abs(area) < 1e-6, np.inf, area)
-    rows = list[npt.NDArray[np.float64]]()
-    for p, q in ((b, c), (c, a), (a, b)):
-        rows.append(np.stack([(p[:, 1] - q[:, 1]) / safe, (q[:, 0] - p[:, 0]) / safe, _cross(p, q) / safe], 1))
-    return np.stack(rows, 1).astype(np.float32)
-
-
-def _cross(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return p[:, 0] * q[:, 1] - p[:, 1] * q[:, 0]
+    weights = np.stack([up, across, crossed]) / safe
+    return np.abs(area) > _THINNEST_PX * longest, np.ascontiguousarray(weights.transpose(2, 0, 1), np.float32)
 
 
 def normals(points: Float) -> Float:

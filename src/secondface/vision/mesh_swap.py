@@ -25,7 +25,7 @@ from secondface.vision.texture_match import TextureGains, add_grain, equalise, l
 _MOST_REMEMBERED = 64
 """People at once; a long film has more passers-by than that."""
 _MEASURE_EVERY = 3
-"""Sharpness and grain change slowly, so a stream is measured on every third frame."""
+"""Sharpness, grain and proportions change slowly, so a stream is measured on every third frame."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,12 @@ class _Memory:
     """What is remembered of a person between frames, so that nothing flickers."""
 
     scene: int
-    frames: int = 0
+    prepared: int = 0
+    blended: int = 0
+    wanted: Float | None = None
+    """How the points are to move, as measured last, in face widths; ..."""
     step: Float | None = None
-    """How the points move, in face widths."""
+    """... and how they do, which follows it."""
     texture: TextureGains | None = None
     colour: float | None = None
     lips: float | None = None
@@ -103,9 +106,8 @@ class MeshSwapper:
             return None
         atlas = self._sources[face.source].atlas
         memory = self._remember(face.track_id, scene)
-        step = proportion_step(face.points, atlas.shape, self._options.shape)
-        memory.step = step if memory.step is None else memory.step + np.float32(0.15) * (step - memory.step)
-        layout = lay_out(frame, face, memory.step, self._options.feather, memory.light and memory.light.points)
+        step = self._step(memory, face, atlas)
+        layout = lay_out(frame, face, step, self._options.feather, memory.light and memory.light.points)
         if layout is None:
             return None
         target = frame.read(layout.box)
@@ -118,8 +120,17 @@ class MeshSwapper:
         """The second half: all that is done at the frame's own resolution. In the order of `prepare`."""
         box = prepared.layout.box
         prepared.frame.write(box, self._compose(prepared))
-        prepared.memory.frames += 1
+        prepared.memory.blended += 1
         return box
+
+    def _step(self, memory: _Memory, face: Face, atlas: SourceAtlas) -> Float:
+        """How the points move in this frame."""
+        if memory.wanted is None or memory.prepared % _MEASURE_EVERY == 1:  # texture's turn is another one
+            memory.wanted = proportion_step(face.points, atlas.shape, self._options.shape)
+        memory.prepared += 1
+        before = memory.step
+        memory.step = memory.wanted if before is None else before + np.float32(0.15) * (memory.wanted - before)
+        return memory.step
 
     def _relit(self, layout: FaceLayout, small: Float, openings: Mask01, atlas: SourceAtlas, memory: _Memory) -> Relit:
         """Light and masks: those of the frame before, moved along, as long as the face looks the same."""
@@ -149,7 +160,7 @@ class MeshSwapper:
         outside = 1 - (layout.openings(blur_px) if blur_px > 0 else prepared.openings)
         new = cv2.multiply(_lifted(layout.sample(prepared.atlas)), layout.enlarge(relit.gain))
         seen = layout.enlarge(layout.covered)
-        under = cv2.blendLinear(_lifted(layout.bend(target)), _lifted(target), seen, 1 - seen)
+        under = _lifted(cv2.blendLinear(layout.bend(target), target, seen, 1 - seen))
         if prepared.colour < 0.9:
             new = _mute(new, layout.enlarge(relit.light) + np.float32(DARK_OFFSET), prepared.colour)
         skin = layout.enlarge(relit.skin) * alpha * outside
@@ -164,7 +175,7 @@ class MeshSwapper:
 
     def _texture(self, memory: _Memory, new: Float, under: Float, alpha: Mask01, skin: Mask01) -> TextureGains:
         """How sharp and how grainy the new pixels are to be; measured now and then, eased in between."""
-        if memory.texture is None or memory.frames % _MEASURE_EVERY == 0:
+        if memory.texture is None or memory.blended % _MEASURE_EVERY == 0:
             wanted = measure(luma(new), luma(under), alpha, skin)
             memory.texture = wanted if memory.texture is None else memory.texture.toward(wanted, 0.4)
         return memory.texture

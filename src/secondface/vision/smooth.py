@@ -99,10 +99,8 @@ class _Pass:
     """One direction through time. The plane is complex: a pose is one factor (size and turn) and one shift."""
 
     def __init__(self) -> None:
-        indices = mesh_indices()
-        quick = [indices.lips, *indices.lids, indices.left_iris, indices.right_iris]
-        self._calm = np.setdiff1d(np.arange(478), np.concatenate(quick))
-        self._groups = [(self._calm, SHAPE), *((np.array(group), QUICK) for group in quick)]
+        self._groups = _groups()
+        self._calm = np.flatnonzero(self._groups.is_calm)
         self._shape: Complex | None = None
         self._depth = np.zeros(478)
         self._turn = 1 + 0j
@@ -146,11 +144,38 @@ class _Pass:
 
     def _shares(self, speed: Complex, dt: float) -> Vector:
         """How much of its change each point takes, decided for groups of points that move together."""
-        share = np.empty(478)
-        for group, filter_ in self._groups:
-            self._shape_speed[group] += _share(filter_.speed_cutoff, dt) * (speed[group] - self._shape_speed[group])
-            share[group] = filter_.share(float(np.sqrt(np.mean(np.abs(self._shape_speed[group]) ** 2))), dt)
-        return share
+        groups = self._groups
+        calm, quick = (_share(each.speed_cutoff, dt) for each in (SHAPE, QUICK))
+        self._shape_speed += np.where(groups.is_calm, calm, quick) * (speed - self._shape_speed)
+        square = np.square(self._shape_speed.real) + np.square(self._shape_speed.imag)
+        mean = np.sqrt(np.add.reduceat(square[groups.order], groups.starts) / groups.sizes)
+        taken = [(QUICK if number else SHAPE).share(float(each), dt) for number, each in enumerate(mean)]
+        return np.array(taken)[groups.number]
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Points that move together: the calm ones first, then lips, lids and irises."""
+
+    order: npt.NDArray[np.intp]
+    """Point after point, group after group."""
+    starts: npt.NDArray[np.intp]
+    sizes: npt.NDArray[np.intp]
+    number: npt.NDArray[np.intp]
+    """[478] the group of each point."""
+    is_calm: npt.NDArray[np.bool_]
+
+
+@cache
+def _groups() -> _Groups:
+    indices = mesh_indices()
+    quick = [np.array(group) for group in (indices.lips, *indices.lids, indices.left_iris, indices.right_iris)]
+    number = np.zeros(478, np.intp)
+    for place, group in enumerate(quick, start=1):
+        number[group] = place
+    sizes = np.bincount(number)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    return _Groups(np.argsort(number, kind="stable"), starts, sizes, number, number == 0)
 
 
 def _fit(old: Complex, new: Complex) -> tuple[complex, complex]:

@@ -114,12 +114,12 @@ def equalise(new: Float, gains: Sequence[float]) -> Float:
     levels = [new]
     for _ in range(active[-1] + 1):
         levels.append(cv2.pyrDown(levels[-1]))
+    # A band times its gain on top of what is coarser; enlarging is linear, so that one enlargement does for both.
     result = levels[-1]
     for index in range(active[-1], -1, -1):
-        size = (levels[index].shape[1], levels[index].shape[0])
-        wide = cv2.pyrUp(result, dstsize=size)
-        band = levels[index] - cv2.pyrUp(levels[index + 1], dstsize=size)
-        result = cv2.scaleAdd(band, float(gains[index]), wide)
+        level, gain = levels[index], float(gains[index])
+        beside = cv2.scaleAdd(levels[index + 1], -gain, result)
+        result = cv2.scaleAdd(level, gain, cv2.pyrUp(beside, dstsize=(level.shape[1], level.shape[0])))
     return result
 
 
