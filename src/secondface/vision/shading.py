@@ -70,4 +70,6 @@ def _solve(columns: Float, pixels: Float, weights: Float) -> Float:
     weighted = columns * weights
     hold = np.eye(len(columns)) * _RIDGE * float(weights.sum())
     hold[0, 0] = 0
-    return np.linalg.solve(weighted @ columns.T + hold, weighted @ pixels.T).astype(np.float32).T
+    # einsum here too: each product would keep another core busy with waiting, for longer than all of this takes
+    own, wanted = (np.einsum("in,jn->ij", weighted, each) for each in (columns, pixels))
+    return np.linalg.solve(own + hold, wanted).astype(np.float32).T
