@@ -71,5 +71,6 @@ def _solve(columns: Float, pixels: Float, weights: Float) -> Float:
     hold = np.eye(len(columns)) * _RIDGE * float(weights.sum())
     hold[0, 0] = 0
     # einsum here too: each product would keep another core busy with waiting, for longer than all of this takes
-    own, wanted = (np.einsum("in,jn->ij", weighted, each) for each in (columns, pixels))
+    own: Float = np.einsum("in,jn->ij", weighted, columns)
+    wanted: Float = np.einsum("in,jn->ij", weighted, pixels)
     return np.linalg.solve(own + hold, wanted).astype(np.float32).T
