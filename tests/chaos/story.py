@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
@@ -160,7 +161,7 @@ class Story:
             account, keys = work.accounts.get("default"), work.accounts.keys("default")
         assert account is not None
         self.owner = Caller(account, keys[0].id, ROLE_SCOPES["operator"])
-        accounts.change(self.owner, "default", plan=PLAN)
+        accounts.change(self.owner, "default", plan=asdict(PLAN))
         accounts.open(self.owner, "Second", Plan())
         accounts.deposit(self.owner, "default", 1_000_000, "transfer-1")
         accounts.set_budget(self.owner, "account:default", "month", 10**12)

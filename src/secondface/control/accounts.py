@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
 
 from secondface.control.auth import Caller, Keyring, holder_of
 from secondface.control.prices import price_book
@@ -18,6 +20,7 @@ from secondface.errors import AccountMissing, InvalidOption
 
 DEFAULT_ACCOUNT = "default"
 _FIRST_START = Actor("first-start")
+_AS_IT_IS: Mapping[str, Any] = MappingProxyType({})
 _HERE = "operator"
 """The person of keys that were made at the machine of the service."""
 _FIRST_FUNDS = 1_000 * MICROS
@@ -75,17 +78,17 @@ class Accounts:
         return account
 
     def change(
-        self, caller: Caller, account_id: str, *, name: str | None = None, plan: Plan | None = None,
+        self, caller: Caller, account_id: str, *, name: str | None = None, plan: Mapping[str, Any] = _AS_IT_IS,
         credit_micros: int | None = None, suspended: bool | None = None,
     ) -> Account:  # fmt: skip
-        """Change what is given. Raises AccountMissing."""
+        """Change what is given, of the plan too: `plan` has its fields by name. Raises AccountMissing."""
         caller.require("admin")
         with self._transactions.begin() as work:
             account = _found(work, account_id)
             changed = replace(
                 account,
                 name=account.name if name is None else name,
-                plan=account.plan if plan is None else plan,
+                plan=replace(account.plan, **plan),
                 credit_micros=account.credit_micros if credit_micros is None else credit_micros,
                 suspended=account.suspended if suspended is None else suspended,
             )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import PurePosixPath
+from typing import Any
 
 from secondface.control.accounts import Standing
 from secondface.control.retention import result_is_deleted
@@ -146,29 +148,17 @@ def account_view(standing: Standing) -> AccountView:
 
 
 def plan_fields(account: Account) -> PlanFields:
-    plan = account.plan
-    return PlanFields(
-        max_running=plan.max_running, max_pixels=plan.max_pixels, max_frames=plan.max_frames,
-        max_faces=plan.max_faces, formats=plan.formats, approval_above_faces=plan.approval_above_faces,
-        label_optional=plan.label_optional,
-        likeness_required=plan.likeness_required, nsfw_hold_permille=plan.nsfw_hold_permille,
-        nsfw_refuse_permille=plan.nsfw_refuse_permille,
-        requests_per_minute=plan.requests_per_minute, max_upload_bytes=plan.max_upload_bytes,
-        retain_inputs_h=plan.retain_inputs_h, retain_outputs_h=plan.retain_outputs_h,
-    )  # fmt: skip
+    return PlanFields(**asdict(account.plan))
 
 
 def plan_of(fields: PlanFields) -> Plan:
     """The other way: a plan as an operator wrote it."""
-    return Plan(
-        max_running=fields.max_running, max_pixels=fields.max_pixels, max_frames=fields.max_frames,
-        max_faces=fields.max_faces, formats=fields.formats, approval_above_faces=fields.approval_above_faces,
-        label_optional=fields.label_optional,
-        likeness_required=fields.likeness_required, nsfw_hold_permille=fields.nsfw_hold_permille,
-        nsfw_refuse_permille=fields.nsfw_refuse_permille,
-        requests_per_minute=fields.requests_per_minute,
-        retain_inputs_h=fields.retain_inputs_h, retain_outputs_h=fields.retain_outputs_h,
-    )  # fmt: skip
+    return Plan(**fields.model_dump())
+
+
+def plan_changes(fields: PlanFields | None) -> Mapping[str, Any]:
+    """What an operator wrote of a plan, and nothing of what was left out."""
+    return {} if fields is None else fields.model_dump(exclude_unset=True)
 
 
 def key_view(key: Key) -> KeyView:

@@ -107,7 +107,7 @@ def test_a_plan_has_hours_of_its_own_and_changed_ones_count_for_what_is_there(
     service.clock.at_ms += 50 * HOUR_MS
     assert retention.step() == 0
     operator = service.caller("a", "operator")
-    Accounts(service.transactions, service.keyring, service.ids).change(operator, "a", plan=Plan(retain_outputs_h=1))
+    Accounts(service.transactions, service.keyring, service.ids).change(operator, "a", plan={"retain_outputs_h": 1})
     assert retention.step() == 1
     assert objects.keys("jobs/") == []
 

@@ -84,7 +84,7 @@ def test_an_operator_of_the_first_start_stays_one_person(service: Service) -> No
     accounts.start(shown.append)
     accounts.start(shown.append, new_key=True)
     first, second = (service.keyring.caller(text) for text in shown)
-    accounts.change(first, "default", plan=Plan(approval_above_faces=1))
+    accounts.change(first, "default", plan={"approval_above_faces": 1})
     job = waiting(service, service.keyring.caller(shown[0]))
     with pytest.raises(ScopeMissing):
         service.requests.approve(second, job.id)
