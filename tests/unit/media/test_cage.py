@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -136,12 +135,12 @@ def test_memory_has_an_end(unruly: CagedTask) -> None:
 
 
 def test_calls_do_not_wait_for_each_other(unruly: CagedTask) -> None:
-    slow = threading.Thread(target=_end, args=(unruly, "sleep"))
-    slow.start()
-    started = time.monotonic()
-    assert [_end(unruly, number).lines for number in range(5)] == [(b"%d" % number,) for number in range(5)]
-    assert time.monotonic() - started < 2.5
-    slow.join()
+    with unruly.begin([], "sleep", Cage(memory_bytes=256 << 20, cpu_s=1, wall_s=50)) as slow:
+        assert [_end(unruly, number).lines for number in range(5)] == [(b"%d" % number,) for number in range(5)]
+        slow.kill()
+        outcome = slow.outcome()
+    assert outcome is not None
+    assert (outcome.signal_name, outcome.overran) == ("SIGKILL", False), "it was still asleep"
 
 
 def test_the_forking_process_comes_back(unruly: CagedTask) -> None:
