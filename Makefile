@@ -39,14 +39,17 @@ test: peers check unit
 
 # Programs that some tests start or call; where they can't be installed those tests skip, with this line. They are a
 # part of the machine, so they are asked for by name and not by a stamp.
+PEERS = curl jq openssl postgresql clamav-daemon bubblewrap apparmor systemd linux-libc-dev
 peers:
-	@command -v curl >/dev/null && command -v openssl >/dev/null && command -v jq >/dev/null && command -v clamd >/dev/null && \
-		ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && \
-		command -v bwrap >/dev/null && PATH="$$PATH:/usr/sbin" command -v apparmor_parser >/dev/null || { \
+	@export PATH="$$PATH:/usr/sbin:/sbin"; all=yes; \
+	for each in curl jq openssl clamd bwrap apparmor_parser systemd-analyze; do command -v $$each >/dev/null || all=no; done; \
+	command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || all=no; \
+	[ "$$(uname -m)" != x86_64 ] || ls /usr/include/x86_64-linux-gnu/asm/unistd_64.h >/dev/null 2>&1 || all=no; \
+	[ $$all = yes ] || { \
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 		{ apt-get -qq update; DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
-			curl jq openssl postgresql clamav-daemon bubblewrap apparmor >/dev/null; } || \
-		echo "To run all tests: apt-get install curl jq openssl postgresql clamav-daemon bubblewrap apparmor"; }
+			$(PEERS) >/dev/null; } || \
+		echo "To run all tests: apt-get install $(PEERS)"; }
 
 check: $(DEVELOPMENT)
 	$(PY) -m ruff check $(CHECKED)

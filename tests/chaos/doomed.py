@@ -39,25 +39,24 @@ def at(place: str) -> None:
         return
     if words[:1] != [place]:
         return
-    doomed = runs() if words[1:] == ["kill-runs"] else []
-    if words[1:] == ["kill-runs"] and not doomed:
+    act = words[1]
+    killed = runs() if act == "kill-runs" else [psutil.Process()]
+    if not killed:
         return  # whoever calls is no run, or is one no more: it happens to the next
     try:
         _DOOM.rename(f"{_DOOM}.reached")
     except FileNotFoundError:
         return  # another worker was there first
-    match words[1]:
-        case "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
+    match act:
+        case "kill" | "kill-runs":
+            for process in killed:
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
         case "stop":
             # Stopped in the middle of a write it would keep SQLite's lock, until its fleet kills it as one that hangs.
             # A signal to the process lands on any thread and a moment later; one to this thread stops it here.
             with _TRANSACTION:
                 signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
-        case "kill-runs":
-            for process in doomed:
-                with suppress(psutil.NoSuchProcess):
-                    process.kill()
         case _:
             time.sleep(0.5)
 

@@ -45,7 +45,7 @@ def test_every_block_is_run_here() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    not (shutil.which("curl") and shutil.which("jq")), reason="curl and jq are not installed: apt-get install curl jq"
+    not (shutil.which("curl") and shutil.which("jq")), reason="curl or jq is not installed: apt-get install curl jq"
 )
 def test_the_blocks_for_a_shell(folder: Path, service: Service) -> None:
     command = f'secondface() {{ "{sys.executable}" -m secondface "$@"; }}'

@@ -26,8 +26,16 @@ _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
 Step = tuple[int, int, int, int]
 
 
-def can_filter() -> bool:
-    return platform.machine() == "x86_64" and filters.filter_reason() is None and HEADER.exists()
+def unknown_reason() -> str | None:
+    """Why the numbers of system calls are not known on this machine, or None when they are."""
+    if platform.machine() != "x86_64":
+        return f"the numbers of system calls are looked up for x86-64 alone, not for {platform.machine()}"
+    return None if HEADER.exists() else INSTALL
+
+
+def filter_reason() -> str | None:
+    """Why the profile cannot be put on here, or None when it can."""
+    return unknown_reason() or filters.filter_reason()
 
 
 @cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any
 
 from secondface.control.auth import Caller, Keyring, holder_of
@@ -20,7 +19,6 @@ from secondface.errors import AccountMissing, InvalidOption
 
 DEFAULT_ACCOUNT = "default"
 _FIRST_START = Actor("first-start")
-_AS_IT_IS: Mapping[str, Any] = MappingProxyType({})
 _HERE = "operator"
 """The person of keys that were made at the machine of the service."""
 _FIRST_FUNDS = 1_000 * MICROS
@@ -78,7 +76,7 @@ class Accounts:
         return account
 
     def change(
-        self, caller: Caller, account_id: str, *, name: str | None = None, plan: Mapping[str, Any] = _AS_IT_IS,
+        self, caller: Caller, account_id: str, *, name: str | None = None, plan: Mapping[str, Any] | None = None,
         credit_micros: int | None = None, suspended: bool | None = None,
     ) -> Account:  # fmt: skip
         """Change what is given, of the plan too: `plan` has its fields by name. Raises AccountMissing."""
@@ -88,7 +86,7 @@ class Accounts:
             changed = replace(
                 account,
                 name=account.name if name is None else name,
-                plan=replace(account.plan, **plan),
+                plan=replace(account.plan, **(plan or {})),
                 credit_micros=account.credit_micros if credit_micros is None else credit_micros,
                 suspended=account.suspended if suspended is None else suspended,
             )

@@ -12,7 +12,7 @@ from secondface.domain.pricing import PriceRow
 from secondface.gateway.access import WithCaller, WithService
 from secondface.gateway.problems import responses
 from secondface.gateway.service import Service
-from secondface.gateway.views import account_view, key_view, plan_changes, plan_of, price_view
+from secondface.gateway.views import account_view, key_view, plan_of, price_view
 from secondface.spec.service import (
     AccountChange,
     AccountRequest,
@@ -70,8 +70,8 @@ def change_account(
 ) -> AccountView:  # fmt: skip
     """Change an account's name, fields of its plan, or its credit, or suspend it; what is left out stays."""
     service.accounts.change(
-        caller, account_id, name=asked.name, plan=plan_changes(asked.plan), credit_micros=asked.credit_micros,
-        suspended=asked.suspended,
+        caller, account_id, name=asked.name, plan=asked.plan and asked.plan.model_dump(exclude_unset=True),
+        credit_micros=asked.credit_micros, suspended=asked.suspended,
     )  # fmt: skip
     return account_view(service.accounts.standing(caller, account_id))
 

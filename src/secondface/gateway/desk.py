@@ -89,15 +89,15 @@ class Desk:
         """The job when it has ended or waits for a reviewer, who may be asleep; or as it is after that time."""
         began = anyio.current_time()
         with self.service.news.listen(job.id) as listener:
-            while not (job.ended or job.state == "held" or self.closing.is_set()):
+            while not (job.ended or job.state == "held"):
                 if (spent := anyio.current_time() - began) >= seconds:
                     break
                 # Looking costs a question to the database, late looking costs time, where no word comes: a twentieth
                 # of what was waited so far.
                 await listener.wait(min(max(_SHORTEST_LOOK_S, spent / 20), _LONGEST_LOOK_S, seconds - spent))
                 job = await to_thread.run_sync(self.service.requests.get, caller, job.id)
-        if self.closing.is_set() and not job.ended:  # nobody may have looked at it since it was accepted
-            job = await to_thread.run_sync(self.service.requests.get, caller, job.id)
+                if self.closing.is_set():
+                    break
         return job
 
 

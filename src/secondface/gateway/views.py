@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any
 
 from secondface.control.accounts import Standing
 from secondface.control.retention import result_is_deleted
@@ -154,11 +152,6 @@ def plan_fields(account: Account) -> PlanFields:
 def plan_of(fields: PlanFields) -> Plan:
     """The other way: a plan as an operator wrote it."""
     return Plan(**fields.model_dump())
-
-
-def plan_changes(fields: PlanFields | None) -> Mapping[str, Any]:
-    """What an operator wrote of a plan, and nothing of what was left out."""
-    return {} if fields is None else fields.model_dump(exclude_unset=True)
 
 
 def key_view(key: Key) -> KeyView:

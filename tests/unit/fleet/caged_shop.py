@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,13 +27,12 @@ from tests.unit.fleet.workshop import Workshop, models
 ROOT = Path(__file__).parents[3]
 BREAK_OUT = "tests.unit.fleet.break_out:run_given"
 KNOWN = InputFacts(kind="still", format_name="PNG", width=160, height=160)
+_INSTALL = ": apt-get install bubblewrap" if shutil.which("bwrap") is None else ""
 BACK_ENDS = [
     pytest.param(False, id="landlock"),
     pytest.param(
         True, id="bubblewrap",
-        marks=pytest.mark.skipif(
-            bubblewrap_reason() is not None, reason=f"{bubblewrap_reason()}: apt-get install bubblewrap"
-        ),
+        marks=pytest.mark.skipif(bubblewrap_reason() is not None, reason=f"{bubblewrap_reason()}{_INSTALL}"),
     ),
 ]  # fmt: skip
 

@@ -111,6 +111,15 @@ def test_each_maker_has_its_own_word_for_quality(encoder: str, expected: dict[st
     assert expected.items() <= options.items()
 
 
+def test_a_preset_that_is_named_is_the_encoders_own() -> None:
+    """What makes the default quicker and steadier belongs to it alone."""
+    assert ffmpeg_options("libx264", 18, "veryfast", 2, "") == {"crf": "18", "preset": "veryfast"}
+    quick = ffmpeg_options("libx264", 18, None, 2, "")
+    assert quick.items() > {"crf": "18", "preset": "veryfast"}.items()
+    known = CodecContext.create("libx264", "w").supported_options
+    assert quick.keys() <= {option.name for option in (*known.generic, *known.private)}
+
+
 @pytest.mark.parametrize("encoder", ["h264_nvenc", "hevc_nvenc", "av1_nvenc", "h264_qsv", "hevc_qsv", "av1_qsv",
                                      "h264_amf", "hevc_amf", "av1_amf", "hevc_vaapi", "h264_videotoolbox"])  # fmt: skip
 def test_ffmpeg_knows_every_option_of_a_gpu_encoder(encoder: str) -> None:
